@@ -1,0 +1,5 @@
+"""What is trained: small networks as `flax.nnx` modules, of which only `nnx.Param` leaves move."""
+
+from .two_layer_cnn import TwoLayerCNN
+
+__all__ = ["TwoLayerCNN"]

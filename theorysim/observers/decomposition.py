@@ -1,0 +1,85 @@
+"""The signal-noise decomposition of the filters, recovered from the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ..laws import Batch
+
+
+class Decomposition(NamedTuple):
+    """Coefficients of the filters.
+
+    - `gamma`: signal learned by each filter.
+    - `rho_bar`: noise memorised on the samples whose label is the filter's class (0 on the others).
+    - `rho_underbar`: the coefficients on the other samples (0 on those).
+    """
+
+    gamma: Float[Array, " k"]
+    rho_bar: Float[Array, "k n"]
+    rho_underbar: Float[Array, "k n"]
+
+    @property
+    def signal_learning(self) -> Float[Array, ""]:
+        """The largest gamma."""
+        return jnp.max(self.gamma)
+
+    @property
+    def noise_memorization(self) -> Float[Array, ""]:
+        """The largest rho_bar."""
+        return jnp.max(self.rho_bar)
+
+
+def decomposition(frame: Any, batch: Batch, start: Any) -> Callable[[Any], Decomposition]:
+    r"""Recover the signal-noise decomposition from the weights, exactly.
+
+    $$ w_{j,r}(t) = w_{j,r}(0) + j\,\gamma_{j,r}(t)\,\frac{\mu}{\|\mu\|^2}
+       + \sum_{i=1}^n \rho_{j,r,i}(t)\,\frac{\xi_i}{\|\xi_i\|^2}, $$
+
+    $\bar\rho=\rho\,1\{y_i=j\}$, $\underline\rho=\rho\,1\{y_i=-j\}$ with the observed label. The noise may overlap the signal.
+
+    **Arguments:**
+
+    - `frame`: the frame of the run; its fixed span is that of $\mu$.
+    - `batch`: the training samples: a signal patch and a noise patch.
+    - `start`: the model at time 0.
+
+    **Returns:** `model -> Decomposition`. It is unique only for $d\ge$ `fixed` $+\,n$; below, all coefficients are NaN.
+
+    Source: Cao, Chen, Belkin, Gu (2022), definition 5.1; Kou, Chen, Chen, Gu (2023), definition 4.1.
+
+    >>> import jax, theorysim as ts
+    >>> keys = ts.streams(jax.random.key(0), "space", "train")
+    >>> law = ts.laws.SignalNoise(signal=2.0)
+    >>> space = ts.exact.frame(keys.space, 50.0, fixed=1, train=3, filters=2)
+    >>> batch, start = law(keys.train, space.train), ts.models.TwoLayerCNN(space.filters)
+    >>> moved = ts.models.TwoLayerCNN(space.filters.at[0, 0].add(0.5))
+    >>> [round(float(g), 4) for g in decomposition(space, batch, start)(moved).gamma]
+    [1.0, 0.0]
+    """
+    fixed = frame.fixed
+    signal, noise = batch.patches
+    n, norm = noise.shape[0], jnp.max(jnp.abs(signal))
+    unique = frame.dim >= fixed + n
+    square = jnp.sum(noise**2, axis=1)
+    # Off the fixed span the moves are combinations of the noise alone: V_perp = C Xi_perp, and Xi_perp^T = Q R.
+    q, r = jnp.linalg.qr(noise[:, fixed:].T)
+    r = jnp.where(unique, r, jnp.eye(*r.shape, dtype=r.dtype))
+    before = start.filters[...][:, : noise.shape[1]]
+
+    def recover(model: Any) -> Decomposition:
+        moved = model.filters[...][:, : noise.shape[1]] - before
+        coefficients = jax.scipy.linalg.solve_triangular(r, (moved[:, fixed:] @ q).T).T
+        side = model.side
+        along = moved[:, 0] - coefficients @ noise[:, 0]
+        rho = jnp.where(unique, coefficients * square, jnp.nan)
+        gamma = jnp.where(unique, side * along * norm, jnp.nan)
+        same = side[:, None] * batch.label > 0
+        return Decomposition(gamma, jnp.where(same, rho, 0 * rho), jnp.where(same, 0 * rho, rho))
+
+    return recover
