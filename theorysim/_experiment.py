@@ -60,9 +60,7 @@ class Experiment:
             for name, study in preset.items():
                 for item in [*study.over, *study.base]:
                     if item not in known:
-                        raise InvalidArgument(
-                            f"field of {label}/{name}", item, f"unknown; there are {', '.join(known)}"
-                        )
+                        raise InvalidArgument(f"field of {label}/{name}", item, f"unknown; there are {', '.join(known)}")
 
     def preset(self, name: str) -> Preset:
         """The studies of a preset."""

@@ -100,9 +100,7 @@ def _study(store: Store, groups: list[str]) -> xr.Dataset:
         attrs = stored.attrs
         for index, line in stored.listed().items():
             if not stored.sound(index, line):
-                raise Refused(
-                    f"store {store.path}: chunk {index} of {name} is damaged; run the command again to redo it"
-                )
+                raise Refused(f"store {store.path}: chunk {index} of {name} is damaged; run the command again to redo it")
         columns = {key: np.asarray(array[:]) for key, array in stored.arrays.items()}
         parts.append((json.loads(attrs["static"]), columns, int(attrs["seeds"])))
     over, seeds = json.loads(attrs["over"]), min(seeds for _, _, seeds in parts)

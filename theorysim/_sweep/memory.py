@@ -36,6 +36,5 @@ def require(what: str, needed: int, remedy: str) -> None:
     limit = budget()
     if needed > limit:
         raise Refused(
-            f"{what} needs {needed / 2**30:.2f} GiB, the budget is {limit / 2**30:.2f} GiB: {remedy} "
-            "or raise THEORYSIM_MEMORY"
+            f"{what} needs {needed / 2**30:.2f} GiB, the budget is {limit / 2**30:.2f} GiB: {remedy} or raise THEORYSIM_MEMORY"
         )

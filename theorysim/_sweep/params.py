@@ -76,9 +76,7 @@ class Field:
             if self.low is not None and self.high is not None:
                 return f"must be {noun} in [{self.low:g}, {self.high:g}]"
             ends = ((">=", self.low), ("<=", self.high))
-            return " ".join(
-                [f"must be a finite {noun[2:]}", *(f"{sign} {end:g}" for sign, end in ends if end is not None)]
-            )
+            return " ".join([f"must be a finite {noun[2:]}", *(f"{sign} {end:g}" for sign, end in ends if end is not None)])
         return {bool: "must be true or false", str: "must be text", tuple: "must be a tuple"}[self.kind]
 
     def check(self, value: Any) -> Any:

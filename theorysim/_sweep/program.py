@@ -77,9 +77,7 @@ def _cell(trial: Trial, part: Part, x64: bool) -> tuple[Callable, dict[str, Any]
     def one(values: dict[str, Any], seed: Any, still: dict[str, Any], root: Any) -> dict[str, Any]:
         # typed keys of a pinned kind: draws do not follow a user's global setting
         key = jax.random.fold_in(jax.random.key(root, impl="threefry2x32"), seed)
-        return {
-            name: as_named(out) for name, out in trial(dataclasses.replace(part.params, **still, **values), key).items()
-        }
+        return {name: as_named(out) for name, out in trial(dataclasses.replace(part.params, **still, **values), key).items()}
 
     return one, swept, still
 

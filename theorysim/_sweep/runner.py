@@ -29,8 +29,7 @@ class Columns:
         size = part.cells * sum(math.prod(o.shape) * o.dtype.itemsize for o in template.values())
         require(f"the results of {part.cells} cells", size, "observe fewer times or sweep fewer cells,")
         self.data = {
-            name: np.full((part.cells, *o.shape), np.nan if o.dtype.kind == "f" else 0, o.dtype)
-            for name, o in template.items()
+            name: np.full((part.cells, *o.shape), np.nan if o.dtype.kind == "f" else 0, o.dtype) for name, o in template.items()
         }
         self.data["status"] = np.zeros(part.cells, np.int8)
 

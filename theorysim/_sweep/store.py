@@ -106,9 +106,7 @@ class Store:
             raise InvalidArgument("store", str(path), "is a file; a store is a folder")
         ours = (self.path / "zarr.json").exists() and _MARK in (self.path / "zarr.json").read_text()
         if not write and not ours:
-            raise InvalidArgument(
-                "store", str(path), "is no store of theorysim" if self.path.exists() else "does not exist"
-            )
+            raise InvalidArgument("store", str(path), "is no store of theorysim" if self.path.exists() else "does not exist")
         if write and not ours and self.path.exists() and any(p.name != ".lock" for p in self.path.iterdir()):
             # only what a crash leaves before the first metadata file may be taken over
             if not (self.manifest.path.exists() or (self.path / "zarr.json").exists()):
@@ -128,9 +126,7 @@ class Store:
             lock.seek(0)
             holder = lock.read().strip() or "another process"
             lock.close()
-            raise Refused(
-                f"store {self.path} is being written by {holder}; wait for it, or give another --store"
-            ) from None
+            raise Refused(f"store {self.path} is being written by {holder}; wait for it, or give another --store") from None
         lock.seek(0)
         lock.truncate()
         lock.write(f"process {os.getpid()} on {socket.gethostname()}")

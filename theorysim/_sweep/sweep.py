@@ -124,13 +124,9 @@ def _run(
                 return store.make(name, program.template, coordinates(program.part), chunk, attrs)
 
             columns = run_part(program, cores, seed, reporter, stored, make if store else None)
-            template = {
-                key: (value.dims, value.shape, value.dtype, value.coords) for key, value in program.template.items()
-            }
+            template = {key: (value.dims, value.shape, value.dtype, value.coords) for key, value in program.template.items()}
             if done and template != done[0][2]:
-                raise Refused(
-                    f"{part.label}: the outputs have other shapes than at {planned.parts[0].label}; sweep apart"
-                )
+                raise Refused(f"{part.label}: the outputs have other shapes than at {planned.parts[0].label}; sweep apart")
             done.append((part.static, columns.data, template))
             _warn_of_precision(reporter, columns.data, x64)
             attrs |= {"compile_seconds": reporter.compile_seconds, "run_seconds": reporter.run_seconds}
@@ -184,6 +180,4 @@ def _warn_of_precision(reporter: Reporter, data: dict[str, Any], x64: bool) -> N
         return
     below = float((loss < 1e-6).mean())
     if below:
-        reporter.console.print(
-            f"{reporter.label}: train_loss is under 1e-6 in {below:.1%} of float32 records; see --x64"
-        )
+        reporter.console.print(f"{reporter.label}: train_loss is under 1e-6 in {below:.1%} of float32 records; see --x64")

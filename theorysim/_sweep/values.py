@@ -57,9 +57,7 @@ def grid_values(item: Field, values: Any) -> list[Any]:
     if not listed:
         raise InvalidArgument(item.name, listed, "an empty grid: give at least one value")
     if item.whole:  # a log grid of dimensions is rounded, and the rounded values are what is stored
-        listed = [
-            round(v) if isinstance(v, float) and np.isfinite(v) and _nearly_whole(v, listed) else v for v in listed
-        ]
+        listed = [round(v) if isinstance(v, float) and np.isfinite(v) and _nearly_whole(v, listed) else v for v in listed]
     checked = [item.check(value) for value in listed]
     if len(set(checked)) < len(checked):
         raise InvalidArgument(item.name, listed, "a grid holds each value once")

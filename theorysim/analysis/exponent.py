@@ -95,9 +95,7 @@ def fit_exponent(
         raise InvalidArgument("confidence", confidence, "must be in (0, 1)")
     rng, count = np.random.default_rng(seed), ds.sizes["seed"]
     curve = measure(ds)
-    draws = np.stack(
-        [np.asarray(measure(ds.isel(seed=rng.integers(count, size=count))), float) for _ in range(resamples)]
-    )
+    draws = np.stack([np.asarray(measure(ds.isel(seed=rng.integers(count, size=count))), float) for _ in range(resamples)])
     slope, intercept = log_slope(x, np.asarray(curve, float))
     slopes = np.array([log_slope(x, y)[0] for y in draws])
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
