@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,10 @@ class Claim:
     - `check`: `check(dataset) -> DataArray` with a dimension `seed`: the signed margin by which each seed supports the
       claim, positive where it holds. Further dimensions are parts of the claim, all of which must hold.
     - `expected`: the verdict that is expected: `holds`, unless the claim is a control or a documented contradiction.
+    - `preset`: the preset that has the study at the size at which the claim is to be decided; by default the first that
+      has the study.
+    - `regime`: `regime(dataset) -> dict` of the theorem's conditions in words and by how much each is met (negative: it
+      fails). A claim outside its regime is not applicable, whatever its margins.
 
     **Raises:** `InvalidArgument` for a name that is no identifier, or another verdict.
 
@@ -40,6 +44,8 @@ class Claim:
     study: str
     check: Callable[[xr.Dataset], xr.DataArray]
     expected: str = "holds"
+    preset: str = ""
+    regime: Callable[[xr.Dataset], Mapping[str, float]] | None = None
 
     def __post_init__(self):
         if not self.name.isidentifier():

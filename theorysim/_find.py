@@ -56,8 +56,17 @@ def parse(path: Path) -> ast.Module:
 def outline(path: Path) -> Outline:
     """Read a paper file without running it."""
     tree = parse(path)
+    bound = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
     presets: tuple[str, ...] = ()
     for node in ast.walk(tree):
-        if isinstance(node, ast.keyword) and node.arg == "presets" and isinstance(node.value, ast.Dict):
-            presets = tuple(str(key.value) for key in node.value.keys if isinstance(key, ast.Constant))
+        if isinstance(node, ast.keyword) and node.arg == "presets":
+            value = bound.get(node.value.id) if isinstance(node.value, ast.Name) else node.value
+            if isinstance(value, ast.Dict):
+                presets = tuple(str(key.value) for key in value.keys if isinstance(key, ast.Constant))
     return Outline((ast.get_docstring(tree) or "").split("\n")[0], presets)

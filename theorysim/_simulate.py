@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 from jax import Array, lax
+from jax.core import Tracer
 
 from ._errors import InvalidArgument
 from ._named import Named, as_named
@@ -48,7 +49,7 @@ def log_times(steps: int, count: int) -> np.ndarray:
 
 
 def _checked_times(times: int | Sequence[int] | np.ndarray) -> np.ndarray:
-    if isinstance(times, jax.core.Tracer):
+    if isinstance(times, Tracer):
         raise InvalidArgument("times", "(traced)", "gives the shape of the records, so it must be static")
     array = np.atleast_1d(np.asarray(times))
     if array.ndim != 1 or not array.size or array[0] < 0 or np.any(array != np.rint(array)):

@@ -114,7 +114,7 @@ def _blame(trial: Trial, part: Part, x64: bool, error: Exception) -> Refused:
 
         try:
             _abstract(pinned, part, x64)
-        except Exception:  # noqa: S112  (still failing: another field is to blame)
+        except Exception:
             continue
         return Refused(
             f"field {name} is traced (so that it can be swept), but the trial needs its value for a shape or a branch: "
@@ -160,7 +160,7 @@ def prepare(trial: Trial, part: Part, x64: bool, batch: int | None) -> Program:
         traced = jax.jit(one).trace(swept, seed, still, seed)
         batch = batch or choose_batch(_largest_matmul(traced.jaxpr), part.per_seed)
         text = traced.lower().as_text()
-    settings = f"x64={x64} prng=threefry2x32/{jax.config.jax_threefry_partitionable} b={batch} {[*swept]} {[*still]}\n"
+    settings = f"x64={x64} prng=threefry2x32/{jax.config.read('jax_threefry_partitionable')} b={batch} {[*swept]} {[*still]}\n"
     key = hashlib.sha256((settings + text).encode()).hexdigest()
     return Program(part, x64, one, swept, still, template, batch, key, time.perf_counter() - start)
 
@@ -190,7 +190,7 @@ class Compiled:
 _compiled: dict[tuple[str, int, int], tuple[Any, NamedSharding]] = {}
 
 
-def compile_rows(program: Program, devices: list[jax.Device], rows: int, root: int) -> Compiled:
+def compile_rows(program: Program, devices: list[Any], rows: int, root: int) -> Compiled:
     """Compile a program for `rows` batches, a multiple of the devices, and time the compilation."""
     start = time.perf_counter()
     with precision(program.x64):
@@ -204,7 +204,7 @@ def compile_rows(program: Program, devices: list[jax.Device], rows: int, root: i
     return Compiled(executable, sharding, program.still, root, rows, seconds, memory, program.x64)
 
 
-def _compile(program: Program, devices: list[jax.Device], rows: int) -> tuple[Any, NamedSharding]:
+def _compile(program: Program, devices: list[Any], rows: int) -> tuple[Any, NamedSharding]:
     mesh = Mesh(np.asarray(devices), ("cell",))
     each, whole, b = PartitionSpec("cell"), PartitionSpec(), program.batch
 

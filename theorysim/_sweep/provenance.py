@@ -29,7 +29,7 @@ def _commit() -> str:
     return run.stdout.strip()
 
 
-def provenance(params: Any, x64: bool, devices: list[jax.Device]) -> dict[str, Any]:
+def provenance(params: Any, x64: bool, devices: list[Any]) -> dict[str, Any]:
     """Plain values, fit for attributes of a store."""
     packages = ("theorysim", "jax", "jaxlib", "flax", "optax", "numpy")
     return {
@@ -37,7 +37,7 @@ def provenance(params: Any, x64: bool, devices: list[jax.Device]) -> dict[str, A
         "versions": json.dumps({name: version(name) for name in packages} | {"python": platform.python_version()}),
         "device": f"{devices[0].device_kind} x {len(devices)}",
         "dtype": "float64" if x64 else "float32",
-        "prng": f"threefry2x32, partitionable {bool(jax.config.jax_threefry_partitionable)}",
+        "prng": f"threefry2x32, partitionable {bool(jax.config.read('jax_threefry_partitionable'))}",
         "commit": _commit(),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import numpy as np
 
 from .layout import Layout
@@ -56,7 +55,7 @@ def coordinates(part: Part) -> dict[str, np.ndarray]:
 
 def run_part(
     program: Program,
-    devices: list[jax.Device],
+    devices: list[Any],
     root: int,
     reporter: Reporter,
     stored: StoredPart | None,

@@ -107,9 +107,10 @@ class Store:
         ours = (self.path / "zarr.json").exists() and _MARK in (self.path / "zarr.json").read_text()
         if not write and not ours:
             raise InvalidArgument("store", str(path), "is no store of theorysim" if self.path.exists() else "does not exist")
-        if write and not ours and self.path.exists() and any(p.name != ".lock" for p in self.path.iterdir()):
-            # only what a crash leaves before the first metadata file may be taken over
-            if not (self.manifest.path.exists() or (self.path / "zarr.json").exists()):
+        if write and not ours and self.path.exists():
+            # what a crash may leave of a store before its root says that it is one
+            others = {item.name for item in self.path.iterdir()} - {".lock", "zarr.json"}
+            if others:
                 raise InvalidArgument("store", str(path), "is a folder with other things in it; give a new one")
         self._lock = self._take_lock() if write else None
         self.root = zarr.open_group(self.path, mode="r" if not write else "a", zarr_format=3)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import Array
+from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
 from .._errors import Refused
@@ -23,22 +24,20 @@ _STEPS = 3
 def _defect(transformation: optax.GradientTransformation, gradients: Array, bias: Array, rotation: Array) -> Array:
     """Largest relative difference between rotating before and after, over a few steps at each size."""
 
-    def updates(turn: Array, scale: float) -> list[Array]:
+    def updates(turn: Array, scale: Array) -> Array:
         params = {"filters": 0.1 * gradients[0] @ turn, "bias": bias}
         memory, seen = transformation.init(params), []
         for g in gradients:
             update, memory = transformation.update({"filters": scale * g @ turn, "bias": bias}, memory, params)
             params = optax.apply_updates(params, update)
             seen.append(update["filters"])  # pyright: ignore[reportCallIssue, reportArgumentType, reportIndexIssue]
-        return seen
+        return jnp.stack(seen)
 
-    worst = jnp.zeros(())
-    for scale in _SCALES:
-        plain, turned = updates(jnp.eye(rotation.shape[0]), scale), updates(rotation, scale)
-        for u, v in zip(plain, turned, strict=True):
-            size = jnp.linalg.norm(u) + jnp.finfo(u.dtype).tiny
-            worst = jnp.maximum(worst, jnp.linalg.norm(u @ rotation - v) / size)
-    return worst
+    # all sizes and both turns side by side: a small program, since every trial compiles it
+    turns = jnp.stack([jnp.eye(rotation.shape[0], dtype=rotation.dtype), rotation])
+    plain, turned = jax.vmap(jax.vmap(updates, (None, 0)), (0, None))(turns, jnp.asarray(_SCALES, rotation.dtype))
+    size = jnp.linalg.norm(plain, axis=(-2, -1)) + jnp.finfo(plain.dtype).tiny
+    return jnp.max(jnp.linalg.norm(plain @ rotation - turned, axis=(-2, -1)) / size)
 
 
 def require_commutation(transformation: optax.GradientTransformation) -> None:
@@ -49,7 +48,7 @@ def require_commutation(transformation: optax.GradientTransformation) -> None:
     remedy = "use frame=ambient, or a rule that commutes with rotations"
     try:
         staged = jax.make_jaxpr(lambda *a: _defect(transformation, *a))(*arrays)
-        filled = [c if not isinstance(c, jax.core.Tracer) else np.full(c.shape, 0.1, c.dtype) for c in staged.consts]
+        filled = [c if not isinstance(c, Tracer) else np.full(c.shape, 0.1, c.dtype) for c in staged.consts]
         with jax.ensure_compile_time_eval():
             defect = float(jax.jit(jaxpr_as_fun(ClosedJaxpr(staged.jaxpr, filled)))(*arrays)[0])
     except Exception as error:  # whatever an unknown transformation raises, it was not shown to commute

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.core import Tracer
 from jaxtyping import Float
 
 from .._errors import InvalidArgument
@@ -106,7 +107,7 @@ def frame(key: Array, dim: Any, *, fixed: int, kind: str = "reduced", **blocks: 
     for name, rows in blocks.items():
         if not isinstance(rows, int) or rows < 1:
             raise InvalidArgument(name, rows, "a block holds a whole number >= 1 of vectors")
-    if not isinstance(dim, jax.core.Tracer):
+    if not isinstance(dim, Tracer):
         if not (jnp.isfinite(dim) and dim == int(dim) and dim >= fixed):
             raise InvalidArgument("dim", dim, f"must be a whole number >= {fixed}, the dimension of the fixed span")
     elif kind == "ambient":

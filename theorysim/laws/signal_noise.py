@@ -77,8 +77,8 @@ class SignalNoise:
         n, dtype = vectors.shape[0], vectors.dtype
         keys = streams(key, "sign", "flip")
         sign = jax.random.rademacher(keys.sign, (n,), dtype)
-        plus = self.flip if self.flip_plus is None and self.flip_minus is None else (self.flip_plus or 0.0)
-        minus = self.flip if self.flip_plus is None and self.flip_minus is None else (self.flip_minus or 0.0)
+        # the flip of both classes is 0 where a one-sided one is given
+        plus, minus = (self.flip if rate is None else rate for rate in (self.flip_plus, self.flip_minus))
         flipped = jax.random.uniform(keys.flip, (n,), dtype) < jnp.where(sign > 0, plus, minus)
         noise = vectors.at[:, 0].set(0) if self.projected else vectors
         patches = (sign[:, None] * jnp.asarray(self.signal, dtype), jnp.asarray(self.noise, dtype) * noise)

@@ -1,0 +1,109 @@
+"""Figures of "Benign overfitting in two-layer ReLU CNNs": the heat map, its cut, a single run, and the exponent."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+import theorysim as ts
+
+from_theory, plot = ts.theory.benign_relu, ts.plotting
+#: figures that the README shows
+GALLERY = ("exponent",)
+CUT, EDGE = 0.2, 0.1
+SIGNAL = r"signal strength $\|\mu\|$"
+
+
+def draw(data: xr.DataTree) -> dict[str, Figure]:
+    """All figures that the studies of a preset allow."""
+    figures = {}
+    if "map" in data:
+        figures |= heat_maps(data["map"].to_dataset())
+    if "curves" in data:
+        figures["curves"] = curves(data["curves"].to_dataset())
+    if "exponent" in data:
+        figures["exponent"] = exponent(data["published_range"].to_dataset(), data["exponent"].to_dataset())
+        figures["collapse"] = collapse(data["exponent"].to_dataset())
+    return figures
+
+
+def heat_maps(data: xr.Dataset, n: int = 20) -> dict[str, Figure]:
+    """The published map of the test error on noisy labels, and the same cut at 0.2, with the theorem's curve."""
+    error = data.test_error_noisy.mean("seed")
+    edge = ts.analysis.phase_boundary(data, "test_error_noisy", CUT, along="signal")
+    # the theorem leaves its constant open: the one that fits best in logarithms at the exponent 1/4
+    constant = float(np.exp(np.mean(np.log(n * edge**4 / edge.dim))))
+    theory = from_theory.critical_signal(n, error.dim, constant)
+    figures = {}
+    for name, shown, title in (("map", error, "test error, noisy labels"), ("cut", error > CUT, "")):
+        figure, ((axes,),) = plot.canvas(width=4.2, height=3.2)
+        if name == "map":
+            plot.heat_map(axes, shown, "signal", "dim", label=title, vmin=0.1, vmax=0.5)
+        else:
+            plot.heat_map(axes, shown, "signal", "dim", cmap="Greys", vmin=-0.4, vmax=1.6)
+            axes.text(0.04, 0.7, f"error > {CUT}", transform=axes.transAxes, color="white")
+            axes.text(0.96, 0.3, rf"error $\leq$ {CUT}", transform=axes.transAxes, ha="right")
+        axes.plot(edge, edge.dim, "o", color="white", markeredgecolor="black", markersize=3, label=f"measured: error {CUT}")
+        axes.plot(theory, error.dim, color=plot.COLORS[1], label=rf"theory: $n\|\mu\|^4/(\sigma_p^4d)={constant:.1f}$")
+        axes.set(xlabel=SIGNAL, ylabel="dimension $d$", xlim=(0, 9.9))
+        axes.legend(loc="center right")
+        figures[name] = figure
+    return figures
+
+
+def curves(data: xr.Dataset) -> Figure:
+    """The published single run, $d=100$, $\\|\\mu\\|=5$: margins, loss and error; ten seeds."""
+    figure, ((left, right),) = plot.canvas(columns=2)
+    plot.band(left, data.margin_max, "time", "largest", color=plot.COLORS[0])
+    plot.band(left, data.margin_min, "time", "smallest", color=plot.COLORS[1], linestyle="--")
+    plot.band(left, data.margin_max - data.margin_min, "time", "difference", color=plot.COLORS[2], linestyle=":")
+    plot.band(right, data.train_loss, "time", "train loss", color=plot.COLORS[0])
+    plot.band(right, data.test_error_noisy, "time", "test error, noisy labels", color=plot.COLORS[1], linestyle="--")
+    plot.band(right, data.test_error, "time", "test error, true labels", color=plot.COLORS[2], linestyle=":")
+    left.set(xlabel="iteration", ylabel=r"margin $y_if(x_i)$ on training data")
+    right.set(xlabel="iteration", ylabel="value", ylim=(0, 1))
+    right.axhline(0.1, color="black", linewidth=0.8)
+    right.annotate("flip rate $p$", (100, 0.1), (0, 3), textcoords="offset points", ha="right", fontsize=8)
+    for axes in (left, right):
+        axes.legend()
+    return figure
+
+
+def boundary(data: xr.Dataset) -> xr.DataArray:
+    """The signal at which the clean test error is 10 %."""
+    return ts.analysis.phase_boundary(data, "test_error", EDGE, along="strength") * data.dim**0.25
+
+
+def exponent(published: xr.Dataset, large: xr.Dataset) -> Figure:
+    """The boundary's exponent in $d$: over the published dimensions, and where the theorem speaks."""
+    figure, ((left, right),) = plot.canvas(columns=2, width=3.6)
+    ranges = (("$d=10^2..10^3$", published, plot.COLORS[1], "s"), ("$d=10^4..10^9$", large, plot.COLORS[0], "o"))
+    for label, data, color, marker in ranges:
+        fit = ts.analysis.fit_exponent(data, boundary, against="dim")
+        plot.power_law(left, fit, label, color=color, marker=marker)
+        plot.local_slopes(right, fit, color=color, marker=marker, label=label)
+    left.set(xlabel="dimension $d$", ylabel=r"boundary $\|\mu\|^*$ (test error 10 %)")
+    right.axhline(0.25, color="black", linewidth=1.0, linestyle="--", label="theorem: 1/4")
+    right.set(xlabel="dimension $d$", ylabel="local slope", ylim=(0.08, 0.3))
+    left.legend(fontsize=7, loc="lower right")
+    right.legend(loc="lower right")
+    return figure
+
+
+def collapse(data: xr.Dataset, n: int = 20) -> Figure:
+    """The clean test error falls exponentially in $n\\|\\mu\\|^4/(\\sigma_p^4d)$, on one curve for all dimensions."""
+    figure, ((axes,),) = plot.canvas(width=4.2, height=3.0)
+    ratio = from_theory.signal_to_noise(n, data.strength, 1.0)  # strength = |mu| / d^(1/4)
+    mean = data.test_error.mean("seed")
+    for k, dim in enumerate(data.dim.values):
+        label = f"$d=10^{round(np.log10(dim))}$"
+        axes.plot(ratio, mean.sel(dim=dim), plot.MARKERS[k], color=plot.COLORS[k], markersize=3.5, label=label)
+    seen = mean.mean("dim")
+    tail = (ratio > 20) & (seen > 10 / (seen.size * data.sizes["seed"] * 1000))
+    rate, height = np.polyfit(ratio.where(tail, drop=True), np.log(seen.where(tail, drop=True)), 1)
+    axes.plot(ratio, np.exp(height + rate * ratio), color="black", linewidth=1, label=rf"$\propto e^{{-x/{-1 / rate:.0f}}}$")
+    axes.set(yscale="log", xlim=(0, 130), ylim=(1e-4, 0.3), ylabel="test error, true labels")
+    axes.set(xlabel=r"$x=n\|\mu\|^4/(\sigma_p^4d)$")
+    axes.legend(loc="upper right")
+    return figure

@@ -1,0 +1,67 @@
+"""`theorysim run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .._errors import InvalidArgument
+from .._experiment import Experiment, load
+from .._sweep.params import fields_of
+from .._sweep.values import parse
+
+
+def store_of(name: str, preset: str) -> Path:
+    """Where a preset's results are kept."""
+    return Path("results") / name / f"{preset}.zarr"
+
+
+def whole(name: str, text: str) -> int:
+    """A whole number given on the command line."""
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidArgument(name, text, "must be a whole number") from None
+
+
+def changes(paper: Experiment, texts: list[str]) -> dict[str, Any]:
+    """`FIELD=VALUES` texts as values, checked against the fields of the experiment."""
+    known, read = fields_of(paper.params), {}
+    for text in texts:
+        name, sign, values = text.partition("=")
+        if not sign:
+            raise InvalidArgument("set", text, "must be FIELD=VALUES")
+        if name not in known:
+            raise InvalidArgument("field", name, f"unknown; {paper.name} has {', '.join(known)}")
+        read[name] = parse(known[name], values)
+    return read
+
+
+def run(
+    name: str,
+    preset: str,
+    study: str | None,
+    texts: list[str],
+    seeds: str | None,
+    seed: str,
+    store: Path | None,
+    executor: str,
+    fresh: bool,
+    x64: bool,
+) -> None:
+    paper = load(name)
+    paper.preset(preset)
+    place = store or store_of(paper.name, preset)
+    paper.run(
+        preset,
+        study,
+        set=changes(paper, texts),
+        seeds=None if seeds is None else whole("seeds", seeds),
+        seed=whole("seed", seed),
+        store=place,
+        executor=executor,
+        fresh=fresh,
+        x64=x64,
+        progress=True,
+    )
+    print(place)
