@@ -13,7 +13,7 @@ setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,real]'
 	@touch $@
 
 # draws what `quick` and `asymptotic` show, or another PRESET=...; what is stored is not run again
@@ -42,7 +42,7 @@ lint: .venv/dev
 	$(BIN)/pyright
 
 bench: $(READY)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(ARGS)
 
 docs: $(READY)
 	$(BIN)/python -m pytest --doctest-modules theorysim

@@ -69,8 +69,9 @@ def trial(p: Params, key):
             "test_error_noisy": error.noisy,
             "margin_min": margin.min(),
             "margin_max": margin.max(),
-            "signal_learning": found.signal_learning,
-            "noise_memorization": found.noise_memorization,
+            # not unique, so NaN, where dim < 1 + n
+            "signal_learning": ts.named(found.signal_learning, partial=True),
+            "noise_memorization": ts.named(found.noise_memorization, partial=True),
         }
 
     times = p.steps if p.records == 1 else ts.log_times(p.steps, p.records)

@@ -8,7 +8,8 @@ class InvalidArgument(ValueError):
 
     def __init__(self, name: str, value: object, rule: str):
         self.name, self.value, self.rule = name, value, rule
-        shown = value if isinstance(value, str) else repr(value)
+        shown = " ".join((value if isinstance(value, str) and value else repr(value)).split())
+        shown = shown if len(shown) <= 200 else f"{shown[:197]}..."
         super().__init__(f"{name} = {shown}: {rule}")
 
 

@@ -65,7 +65,7 @@ class Experiment:
     def preset(self, name: str) -> Preset:
         """The studies of a preset."""
         if name not in self.presets:
-            raise InvalidArgument("preset", name, f"unknown; {self.name} has {', '.join(self.presets)}")
+            raise InvalidArgument("preset", name, f"unknown; there are {', '.join(self.presets)}")
         return self.presets[name]
 
     def study(self, preset: str, name: str) -> Study:
@@ -140,9 +140,11 @@ def module(path: Path) -> ModuleType:
         spec.loader.exec_module(loaded)
     except Exception as error:
         del sys.modules[label]
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
-        where = f"line {frames[-1].lineno}: " if frames else ""
-        raise Refused(f"{path}: {where}{type(error).__name__}: {error}") from error
+        here = path.resolve()
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).resolve() == here]
+        where = f"line {lines[-1]}: " if lines else ""
+        said = next(iter(str(error).splitlines()), "")
+        raise Refused(f"{path}: {where}{type(error).__name__}: {said}") from error
     return loaded
 
 

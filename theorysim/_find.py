@@ -51,6 +51,8 @@ def parse(path: Path) -> ast.Module:
         return ast.parse(path.read_text(encoding="utf-8"), str(path))
     except SyntaxError as error:
         raise Refused(f"{path}: line {error.lineno}: {error.msg}") from None
+    except (ValueError, OSError) as error:  # not UTF-8, zero bytes, or not to be read
+        raise Refused(f"{path}: {type(error).__name__}: {error}") from None
 
 
 def outline(path: Path) -> Outline:

@@ -20,6 +20,7 @@ class Named:
     value: Any
     dims: tuple[str, ...] = field(metadata={"static": True})
     coords: tuple[tuple[str, tuple[float, ...]], ...] = field(default=(), metadata={"static": True})
+    partial: bool = field(default=False, metadata={"static": True})
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self.value, dtype=dtype)
@@ -32,13 +33,14 @@ class Named:
         return tuple(self.value.shape)
 
 
-def named(value: Any, *dims: str, **coords: Any) -> Named:
+def named(value: Any, *dims: str, partial: bool = False, **coords: Any) -> Named:
     """Give the axes of an array their names, so that they are dimensions of the sweep's Dataset.
 
     **Arguments:**
 
     - `value`: an array.
     - `dims`: one name for each axis.
+    - `partial`: whether NaN stands for "not defined here" (an empty group, say) and not for a run that diverged.
     - `coords`: for some of the names, the coordinate values along that axis (concrete numbers).
 
     **Returns:** a `Named` array, a pytree with one leaf.
@@ -58,7 +60,7 @@ def named(value: Any, *dims: str, **coords: Any) -> Named:
         if name not in dims or len(values) != shape[dims.index(name)]:
             raise InvalidArgument("named", name, f"its {len(values)} coordinates do not fit the shape {shape}")
         fixed.append((name, values))
-    return Named(value, dims, tuple(fixed))
+    return Named(value, dims, tuple(fixed), partial)
 
 
 def as_named(value: Any) -> Named:

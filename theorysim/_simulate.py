@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -13,7 +14,7 @@ from jax import Array, lax
 from jax.core import Tracer
 
 from ._errors import InvalidArgument
-from ._named import Named, as_named
+from ._named import Named
 from .dynamics import Dynamics
 from .exact import Frame
 
@@ -117,6 +118,7 @@ def simulate(
 
 
 def _along_time(value: Any, moments: np.ndarray) -> Named:
-    inner = value if isinstance(value, Named) else as_named(value[0])
-    stacked = value.value if isinstance(value, Named) else value
-    return Named(stacked, ("time", *inner.dims), (("time", tuple(moments.tolist())), *inner.coords))
+    """The stacked observations with their time axis."""
+    if not isinstance(value, Named):
+        value = Named(value, tuple(f"axis_{i}" for i in range(jnp.ndim(value) - 1)))
+    return replace(value, dims=("time", *value.dims), coords=(("time", tuple(moments.tolist())), *value.coords))

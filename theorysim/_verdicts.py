@@ -58,7 +58,7 @@ def weigh(claim: Claim, data: xr.Dataset) -> Evidence:
 
     Each part's mean margin is tested by Student's t over seeds. The claim holds if all parts do, so its p-value is the largest
     of theirs (an intersection-union test needs no correction); it fails if any part does, so there the smallest counts, times
-    the number of parts (Bonferroni).
+    the number of parts (Bonferroni). No p-value is below that of the sign test, 2^-k for k seeds.
     """
     margins = claim.check(data)
     values = np.asarray(margins.transpose("seed", ...), float).reshape(margins.sizes["seed"], -1)
@@ -73,8 +73,10 @@ def weigh(claim: Claim, data: xr.Dataset) -> Evidence:
     mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / math.sqrt(count)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(error > 0, mean / error, np.sign(mean) * np.inf)
-    p_holds = float(np.max(stdtr(count - 1, -t)))
-    p_fails = float(min(1.0, parts * np.min(stdtr(count - 1, t))))
+    # seeds that agree to the last digit make t infinite; no number of seeds can say more than all of their signs
+    floor = 0.5**count
+    p_holds = max(floor, float(np.max(stdtr(count - 1, -t))))
+    p_fails = min(1.0, parts * max(floor, float(np.min(stdtr(count - 1, t)))))
     # the weakest part is the one with the least evidence for it
     k = int(np.argmin(t))
     half = float(stdtrit(count - 1, 1 - ALPHA / 2) * error[k])

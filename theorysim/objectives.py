@@ -14,12 +14,55 @@ from .laws import Batch
 Objective = Callable[[Any, Any], Array]
 
 
-def _mean_loss(loss: Callable[[Array], Array], batch: Batch) -> Objective:
+def of_margins(loss: Callable[[Float[Array, " n"]], Float[Array, " n"]], batch: Batch) -> Objective:
+    r"""The mean of a loss of the margins, $\frac1n\sum_i\ell(y_if(x_i))$.
+
+    **Arguments:** `loss`: the losses of margins, elementwise; `batch`: `n` samples with labels.
+
+    **Returns:** `objective(model, key) -> scalar`.
+
+    >>> import jax.numpy as jnp
+    >>> from theorysim.laws import Batch
+    >>> batch = Batch((jnp.ones((1, 1)),), jnp.ones(1), jnp.ones(1))
+    >>> float(of_margins(lambda margin: jnp.exp(-margin), batch)(lambda patches: jnp.zeros(1), None))
+    1.0
+    """
+
     def objective(model: Any, key: Any) -> Float[Array, ""]:
         del key
         return jnp.mean(loss(batch.label * model(batch.patches)))
 
     return objective
+
+
+def logistic_loss(margin: Float[Array, " n"]) -> Float[Array, " n"]:
+    r"""The logistic loss of margins, $\log(1+e^{-z})$, elementwise.
+
+    >>> import jax.numpy as jnp
+    >>> print(round(float(logistic_loss(jnp.zeros(1))[0]), 4))
+    0.6931
+    """
+    return jax.nn.softplus(-margin)
+
+
+def hinge_loss(margin: Float[Array, " n"]) -> Float[Array, " n"]:
+    r"""The hinge loss of margins, $\max(0,1-z)$, elementwise.
+
+    >>> import jax.numpy as jnp
+    >>> hinge_loss(jnp.array([-1.0, 3.0])).tolist()
+    [2.0, 0.0]
+    """
+    return jax.nn.relu(1 - margin)
+
+
+def square_loss(margin: Float[Array, " n"]) -> Float[Array, " n"]:
+    r"""The square loss of margins, $\frac12(1-z)^2$, elementwise; with labels $\pm1$ it is $\frac12(f-y)^2$.
+
+    >>> import jax.numpy as jnp
+    >>> square_loss(jnp.array([-1.0, 1.0])).tolist()
+    [2.0, 0.0]
+    """
+    return (1 - margin) ** 2 / 2
 
 
 def logistic(batch: Batch) -> Objective:
@@ -35,7 +78,7 @@ def logistic(batch: Batch) -> Objective:
     >>> print(round(float(logistic(batch)(lambda patches: jnp.zeros(1), None)), 4))
     0.6931
     """
-    return _mean_loss(lambda margin: jax.nn.softplus(-margin), batch)
+    return of_margins(logistic_loss, batch)
 
 
 def hinge(batch: Batch) -> Objective:
@@ -51,7 +94,7 @@ def hinge(batch: Batch) -> Objective:
     >>> float(hinge(batch)(lambda patches: -jnp.ones(1), None))
     2.0
     """
-    return _mean_loss(lambda margin: jax.nn.relu(1 - margin), batch)
+    return of_margins(hinge_loss, batch)
 
 
 def square(batch: Batch) -> Objective:
@@ -67,4 +110,4 @@ def square(batch: Batch) -> Objective:
     >>> float(square(batch)(lambda patches: -jnp.ones(1), None))
     2.0
     """
-    return _mean_loss(lambda margin: (1 - margin) ** 2 / 2, batch)
+    return of_margins(square_loss, batch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +60,14 @@ class Row:
         }
 
 
+def _readable(statement: str) -> str:
+    """Mathtext as a terminal can show it."""
+    words = {r"\|": "|", r"\geq": ">=", r"\leq": "<=", r"\propto": "~", r"\frac{1}{2}": "1/2 ", r"\bar": "", "$": ""}
+    for old, new in words.items():
+        statement = statement.replace(old, new)
+    return re.sub(r"\\([A-Za-z]+)", r"\1 ", statement).replace("  ", " ").replace("mu |", "mu|")
+
+
 def _preset(paper: Experiment, claim: Claim, asked: str | None) -> str | None:
     """The preset at which a claim is decided; None if the asked one lacks its study."""
     if asked is not None:
@@ -103,7 +112,7 @@ def _print(rows: list[Row]) -> None:
         )
         if row.as_expected and row.claim.expected != "holds":
             verdict += " (as expected)"
-        table.add_row(row.claim.name, row.claim.statement, verdict, row.words, str(row.evidence.seeds))
+        table.add_row(row.claim.name, _readable(row.claim.statement), verdict, row.words, str(row.evidence.seeds))
     console = Console()
     for name in dict.fromkeys(row.paper.name for row in rows):
         console.print(f"[bold]{name}[/bold]")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._errors import Refused
-from .store import Store
+from .store import Store, StoredPart
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -49,7 +50,9 @@ def dataset(
             where = tuple(over[name].index(chosen[name]) if name in static else slice(None) for name in names)
             full[where] = np.moveaxis(block, 0, len(traced))
         variables[output] = ((*names, "seed", *dims.get(output, ())), full)
-    labels = {name: (name, list(values)) for name, values in over.items()}
+    # a tuple is no label that xarray has; in JSON it was a list
+    shown = {name: [str(tuple(v)) if isinstance(v, list | tuple) else v for v in values] for name, values in over.items()}
+    labels = {name: (name, values) for name, values in shown.items()}
     labels |= {name: (name, list(values)) for name, values in coords.items()}
     return xr.Dataset(variables, {**labels, "seed": np.arange(seeds)}, attrs)
 
@@ -81,29 +84,32 @@ def open(path: str | os.PathLike[str]) -> xr.DataTree:
     import xarray as xr
 
     store = Store(path, write=False)
-    studies: dict[str, list[Any]] = {}
-    for line in store.manifest.read():
-        if line.get("made") and line["group"] in store.root:
-            studies.setdefault(line["group"].split("/")[0], []).append(line["group"])
-    tree = {}
-    for study, groups in studies.items():
-        tree[study] = _study(store, list(dict.fromkeys(groups)))
-    return xr.DataTree.from_dict({f"/{name}": data for name, data in tree.items()}, name=store.path.stem)
+    tree = {f"/{study}": _study(store, groups) for study, groups in store.studies().items()}
+    return xr.DataTree.from_dict(tree, name=store.path.stem)
 
 
 def _study(store: Store, groups: list[str]) -> xr.Dataset:
-    parts, attrs = [], {}
-    for name in groups:
-        stored = store.part(name)
-        if stored is None:
-            continue
-        attrs = stored.attrs
-        for index, line in stored.listed().items():
-            if not stored.sound(index, line):
-                raise Refused(f"store {store.path}: chunk {index} of {name} is damaged; run the command again to redo it")
-        columns = {key: np.asarray(array[:]) for key, array in stored.arrays.items()}
-        parts.append((json.loads(attrs["static"]), columns, int(attrs["seeds"])))
-    over, seeds = json.loads(attrs["over"]), min(seeds for _, _, seeds in parts)
-    cut = [(static, {k: v[: seeds * (len(v) // have)] for k, v in columns.items()}) for static, columns, have in parts]
+    stored = [part for name in groups if (part := store.part(name))]
+    attrs = stored[-1].attrs
+    over, seeds = json.loads(attrs["over"]), min(int(part.attrs["seeds"]) for part in stored)
+    parts = [(json.loads(part.attrs["static"]), _columns(part, over, seeds)) for part in stored]
     shown = {key: attrs[key] for key in attrs if key not in ("over", "dims", "coords", "static", "part", "outputs")}
-    return dataset(over, seeds, cut, json.loads(attrs["dims"]), json.loads(attrs["coords"]), shown)
+    return dataset(over, seeds, parts, json.loads(attrs["dims"]), json.loads(attrs["coords"]), shown)
+
+
+def _columns(part: StoredPart, over: dict[str, list[Any]], seeds: int) -> dict[str, np.ndarray]:
+    """The cells of the first seeds. Only a chunk that the manifest lists is read: another may be half written."""
+    static = json.loads(part.attrs["static"])
+    cells = seeds * math.prod(len(values) for name, values in over.items() if name not in static)
+    columns = {
+        name: np.full((cells, *array.shape[1:]), np.nan if array.dtype.kind == "f" else 0, array.dtype)
+        for name, array in part.arrays.items()
+    }
+    for index, line in part.listed().items():
+        if not part.sound(index, line):
+            raise Refused(f"store {part.store.path}: chunk {index} of {part.name} is damaged; run the command again to redo it")
+        start = index * part.chunk
+        for name, values in part.read(index).items() if start < cells else ():
+            here = values[: cells - start]
+            columns[name][start : start + len(here)] = here
+    return columns

@@ -48,9 +48,14 @@ def _keep_compiled() -> None:
     """Keep compiled programs between runs, unless the user keeps them elsewhere or `$THEORYSIM_CACHE` is empty."""
     default = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "theorysim"
     place = os.environ.get("THEORYSIM_CACHE", str(default))
-    if place and not jax.config.read("jax_compilation_cache_dir"):
+    if place and not setting("jax_compilation_cache_dir"):
         jax.config.update("jax_compilation_cache_dir", place)
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+
+
+def setting(name: str) -> Any:
+    """A setting of jax as it is here and now."""
+    return getattr(jax.config, name)
 
 
 def precision(x64: bool) -> AbstractContextManager:

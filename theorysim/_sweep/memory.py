@@ -31,10 +31,14 @@ def budget() -> int:
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
+def _shown(size: int) -> str:
+    """Bytes in words."""
+    unit = next((unit for unit in "TGMK" if size >= _UNITS[unit]), "")
+    return f"{size / _UNITS[unit]:.3g} {unit}{'iB' if unit else 'bytes'}"
+
+
 def require(what: str, needed: int, remedy: str) -> None:
     """Refuse what does not fit the budget."""
     limit = budget()
     if needed > limit:
-        raise Refused(
-            f"{what} needs {needed / 2**30:.2f} GiB, the budget is {limit / 2**30:.2f} GiB: {remedy} or raise THEORYSIM_MEMORY"
-        )
+        raise Refused(f"{what} needs {_shown(needed)}, the budget is {_shown(limit)}: {remedy}, or raise THEORYSIM_MEMORY")

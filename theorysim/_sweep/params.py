@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -85,7 +86,8 @@ class Field:
         if isinstance(value, np.generic):
             value = value.item()
         if self.kind in (int, float):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            # written so that NaN, infinity and an integer too large for a float are all refused
+            if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
                 raise bad
             if (self.kind is int or self.whole) and value != math.floor(value):
                 raise bad

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -86,6 +87,6 @@ def plan(params: Any, over: Mapping[str, Any], seeds: int) -> Plan:
     parts = []
     for values in itertools.product(*static.values()):
         chosen = dict(zip(static, values, strict=True))
-        label = ",".join(f"{name}={value}" for name, value in chosen.items())
+        label = ",".join(f"{name}={quote(str(value), safe='(), +')}" for name, value in chosen.items())
         parts.append(Part(label, chosen, dataclasses.replace(params, **chosen), axes, int(seeds)))
     return Plan(params, known, grid, int(seeds), parts)

@@ -43,6 +43,11 @@ class Reporter:
         """Time since the start that was not spent compiling."""
         return time.perf_counter() - self.start - self.compile_seconds
 
+    def traced(self, seconds: float) -> None:
+        """Count as compilation what was done before the start."""
+        self.start -= seconds
+        self.compile_seconds += seconds
+
     def compiled(self, seconds: float) -> None:
         self.compile_seconds += seconds
 

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-import jax
+from .devices import setting
 
 
 @cache
@@ -37,7 +37,7 @@ def provenance(params: Any, x64: bool, devices: list[Any]) -> dict[str, Any]:
         "versions": json.dumps({name: version(name) for name in packages} | {"python": platform.python_version()}),
         "device": f"{devices[0].device_kind} x {len(devices)}",
         "dtype": "float64" if x64 else "float32",
-        "prng": f"threefry2x32, partitionable {bool(jax.config.read('jax_threefry_partitionable'))}",
+        "prng": f"threefry2x32, partitionable {bool(setting('jax_threefry_partitionable'))}",
         "commit": _commit(),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }

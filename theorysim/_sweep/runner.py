@@ -11,9 +11,11 @@ import numpy as np
 from .layout import Layout
 from .memory import require
 from .plan import Part
-from .program import Compiled, Output, Program, compile_rows
+from .program import Compiled, compile_rows
 from .progress import Reporter
 from .store import Store, StoredPart
+from .template import Output
+from .trace import Program
 
 #: seconds of work that a crash may cost, and bytes of a chunk of one variable
 CHUNK_SECONDS, CHUNK_BYTES = 10.0, 2**25
@@ -25,20 +27,20 @@ class Columns:
     """All outputs of a part in memory, `status` among them."""
 
     def __init__(self, part: Part, template: dict[str, Output]):
-        size = part.cells * sum(math.prod(o.shape) * o.dtype.itemsize for o in template.values())
-        require(f"the results of {part.cells} cells", size, "observe fewer times or sweep fewer cells,")
+        self.partial = {name for name, output in template.items() if output.partial}
         self.data = {
             name: np.full((part.cells, *o.shape), np.nan if o.dtype.kind == "f" else 0, o.dtype) for name, o in template.items()
         }
         self.data["status"] = np.zeros(part.cells, np.int8)
 
     def put(self, cells: np.ndarray, values: dict[str, np.ndarray]) -> int:
-        """Fill cells in; returns how many are not finite."""
+        """Fill cells in; returns how many are not finite (in a partial output NaN is no fault)."""
         bad = np.zeros(len(cells), bool)
         for name, value in values.items():
             self.data[name][cells] = value
             if value.dtype.kind == "f":
-                bad |= ~np.isfinite(value).reshape(len(cells), -1).all(axis=1)
+                fault = np.isinf(value) if name in self.partial else ~np.isfinite(value)
+                bad |= fault.reshape(len(cells), -1).any(axis=1)
         self.data["status"][cells] = np.where(bad, NONFINITE, OK)
         return int(bad.sum())
 
@@ -49,7 +51,9 @@ class Columns:
 def coordinates(part: Part) -> dict[str, np.ndarray]:
     """The seed and the swept values of every cell."""
     grid = {name: np.tile(values, part.seeds) for name, values in part.grid.items()}
-    still = {name: np.full(part.cells, value) for name, value in part.static.items()}
+    still = {
+        name: np.full(part.cells, str(value) if isinstance(value, tuple) else value) for name, value in part.static.items()
+    }
     return {"seed": np.repeat(np.arange(part.seeds), part.per_seed), **still, **grid}
 
 
@@ -75,7 +79,7 @@ def run_part(
         return columns
     compiled = compile_rows(program, devices, _rows_at_once(len(todo), program.batch, len(devices)), root)
     reporter.compiled(compiled.seconds)
-    require("one step of the sweep", compiled.memory, "use a smaller batch, fewer devices,")
+    require("one step of the sweep", compiled.memory, "use a smaller batch, fewer devices")
     grid = _typed_grid(program)
     for first in range(0, len(todo), compiled.rows):
         rows = todo[first : first + compiled.rows]

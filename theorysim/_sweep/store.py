@@ -21,7 +21,7 @@ from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from .._errors import InvalidArgument, Refused
 from .manifest import Manifest, sync
-from .program import Output
+from .template import Output
 
 _MARK = "theorysim"
 
@@ -44,7 +44,9 @@ class StoredPart:
     @property
     def arrays(self) -> dict[str, Any]:
         """The arrays that chunks are made of: the outputs and `status`."""
-        return {name: self.group[name] for name in [*self.attrs["outputs"], "status"]}
+        # zarr forgets this setting: without it a chunk of nothing but NaN has no file
+        with zarr.config.set({"array.write_empty_chunks": True}):
+            return {name: self.group[name] for name in [*self.attrs["outputs"], "status"]}
 
     def _files(self, index: int) -> list[Path]:
         found = []
@@ -80,6 +82,8 @@ class StoredPart:
         """Write one chunk, force it to the disk, then list it."""
         start = index * self.chunk
         count = len(columns["status"])
+        for file in self._files(index):
+            file.unlink(missing_ok=True)  # Zarr would read a damaged one where not all of its cells are written
         for name, array in self.arrays.items():
             array[start : start + count] = columns[name]
         files = self._files(index)
@@ -109,7 +113,7 @@ class Store:
             raise InvalidArgument("store", str(path), "is no store of theorysim" if self.path.exists() else "does not exist")
         if write and not ours and self.path.exists():
             # what a crash may leave of a store before its root says that it is one
-            others = {item.name for item in self.path.iterdir()} - {".lock", "zarr.json"}
+            others = [item.name for item in self.path.iterdir() if item.name != ".lock" and not item.name.startswith("zarr.")]
             if others:
                 raise InvalidArgument("store", str(path), "is a folder with other things in it; give a new one")
         self._lock = self._take_lock() if write else None
@@ -119,8 +123,11 @@ class Store:
             sync(self.path)
 
     def _take_lock(self) -> Any:
-        self.path.mkdir(parents=True, exist_ok=True)
-        lock = (self.path / ".lock").open("a+")
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = (self.path / ".lock").open("a+")
+        except OSError as error:
+            raise InvalidArgument("store", str(self.path), f"cannot be written: {error.strerror}") from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -140,19 +147,32 @@ class Store:
             self._lock.close()
             self._lock = None
 
+    def studies(self) -> dict[str, list[str]]:
+        """The groups that were completely made and not dropped since, by the study they are parts of."""
+        made: dict[str, bool] = {}
+        for line in self.manifest.read():
+            if "made" in line:
+                made[line["group"]] = line["made"]
+        found: dict[str, list[str]] = {}
+        for name, there in made.items():
+            if there and name in self.root:
+                found.setdefault(name.split("/")[0], []).append(name)
+        return found
+
     def part(self, name: str) -> StoredPart | None:
         """The group of a part, or None if it was not completely made."""
-        made = [line for line in self.manifest.read() if line.get("group") == name and "chunk" not in line]
-        if not made or name not in self.root:
+        if name not in self.studies().get(name.split("/")[0], []):
             return None
         group = self.root[name]
         assert isinstance(group, zarr.Group)
         return StoredPart(self, name, group)
 
-    def drop(self, name: str) -> None:
-        """Forget a study."""
-        if (self.path / name).exists():
-            shutil.rmtree(self.path / name)
+    def drop(self, study: str) -> None:
+        """Forget a study: first in the manifest, so that a crash leaves no half of it."""
+        for name in self.studies().get(study, []):
+            self.manifest.append({"group": name, "made": False})
+        if (self.path / study).exists():
+            shutil.rmtree(self.path / study)
             sync(self.path)
 
     def make(

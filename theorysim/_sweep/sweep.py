@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._errors import InvalidArgument, Refused
 from .dataset import dataset, describe
 from .devices import devices as all_devices
+from .memory import require
 from .plan import Part, Plan, plan
-from .program import Program, Trial, prepare
 from .progress import Reporter
 from .provenance import provenance
 from .runner import coordinates, open_part, run_part
 from .store import Store, StoredPart
+from .trace import Program, Trial, prepare
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -84,20 +86,33 @@ def sweep(
         raise InvalidArgument("seed", seed, "must be a whole number in [0, 2^32)")
     if batch is not None and (not isinstance(batch, int) or batch < 1):
         raise InvalidArgument("batch", batch, "must be a whole number >= 1")
+    if not group or group.startswith(".") or set(group) & set("/\\"):
+        raise InvalidArgument("group", group, "must be the name of a folder")
     planned = plan(params, over or {}, seeds)
     cores = all_devices()
+    programs = [prepare(trial, part, x64, batch) for part in planned.parts]
+    _check_results(planned, programs)
     opened = Store(store, write=True) if store is not None else None
     try:
-        return _run(planned, trial, x64, seed, batch, fresh, group, opened, cores, progress)
+        return _run(planned, programs, seed, batch, fresh, group, opened, cores, progress)
     finally:
         if opened:
             opened.close()
 
 
+def _check_results(planned: Plan, programs: list[Program]) -> None:
+    """All parts must give the same outputs, and memory must hold them: known before anything runs or is written."""
+    for program in programs:
+        if program.template != programs[0].template:
+            here, there = program.part.label, planned.parts[0].label
+            raise Refused(f"{here}: the outputs have other shapes, types or coordinates than at {there}; sweep apart")
+    size = sum(program.bytes for program in programs)
+    require(f"the results of {planned.cells} cells", size, "observe fewer times, sweep fewer cells")
+
+
 def _run(
     planned: Plan,
-    trial: Trial,
-    x64: bool,
+    programs: list[Program],
     seed: int,
     batch: int | None,
     fresh: bool,
@@ -109,13 +124,15 @@ def _run(
     done, attrs = [], {}
     if store and fresh:
         store.drop(group)
+    if store:
+        _check_parts(store, group, planned)
     with Reporter(group, planned.cells, progress) as reporter:
-        for part in planned.parts:
-            name = f"{group}/{part.label}" if part.label else group
+        reporter.traced(sum(program.seconds for program in programs))
+        for program in programs:
+            part, name = program.part, _name(group, program.part)
             before = store.part(name) if store else None
-            stored_batch = int(before.attrs["batch"]) if before else None
-            program = prepare(trial, part, x64, batch or stored_batch)
-            reporter.compiled(program.seconds)
+            if before and batch is None:
+                program = replace(program, batch=int(before.attrs["batch"]))
             attrs = _attributes(planned, part, program, seed, cores)
             stored = _reopen(store, name, program, attrs) if store else None
 
@@ -124,17 +141,30 @@ def _run(
                 return store.make(name, program.template, coordinates(program.part), chunk, attrs)
 
             columns = run_part(program, cores, seed, reporter, stored, make if store else None)
-            template = {key: (value.dims, value.shape, value.dtype, value.coords) for key, value in program.template.items()}
-            if done and template != done[0][2]:
-                raise Refused(f"{part.label}: the outputs have other shapes than at {planned.parts[0].label}; sweep apart")
-            done.append((part.static, columns.data, template))
-            _warn_of_precision(reporter, columns.data, x64)
+            done.append((part.static, columns.data))
+            _warn_of_precision(reporter, columns.data, program.x64)
             attrs |= {"compile_seconds": reporter.compile_seconds, "run_seconds": reporter.run_seconds}
             if reporter.ran and store and (kept := store.part(name)):
                 kept.group.attrs.update({key: attrs[key] for key in ("compile_seconds", "run_seconds")})
     described = {key: attrs.pop(key) for key in ("over", "dims", "coords", "static", "part")}
     dims, coords = json.loads(described["dims"]), json.loads(described["coords"])
-    return dataset(planned.over, planned.seeds, [(static, data) for static, data, _ in done], dims, coords, attrs)
+    return dataset(planned.over, planned.seeds, done, dims, coords, attrs)
+
+
+def _name(group: str, part: Part) -> str:
+    """The group of a part in the store."""
+    return f"{group}/{part.label}" if part.label else group
+
+
+def _check_parts(store: Store, group: str, planned: Plan) -> None:
+    """Parts that are there must be among the asked ones: a study holds one grid."""
+    asked = {_name(group, part) for part in planned.parts}
+    for name in store.studies().get(group, []):
+        if name not in asked:
+            raise OtherSweep(
+                f"{group} in {store.path} was made with other settings: the grid differs (it holds {name}); "
+                "--fresh starts anew, or give another store"
+            )
 
 
 def _attributes(planned: Plan, part: Part, program: Program, seed: int, cores: list[Any]) -> dict[str, Any]:
@@ -151,7 +181,7 @@ def _attributes(planned: Plan, part: Part, program: Program, seed: int, cores: l
 
 #: what must agree for stored cells to be the asked ones, and how to say it
 _MUST_AGREE = {
-    "over": "the grid", "params": "the parameters", "root_seed": "the root seed", "dtype": "the precision",
+    "over": "the grid", "params": "a parameter", "root_seed": "the root seed", "dtype": "the precision",
     "batch": "the batch", "prng": "the random number generator", "key": "the program (code or versions)",
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from .._errors import InvalidArgument
 from .params import Field
 
 _GRIDS = {"lin": np.linspace, "log": np.geomspace}
+
+#: values of one axis of a grid given as text
+MOST_VALUES = 100_000
 
 
 def parse(item: Field, text: str) -> list[Any]:
@@ -22,12 +26,12 @@ def parse(item: Field, text: str) -> list[Any]:
 
 
 def _grid(item: Field, text: str, head: str, rest: list[str]) -> Iterable[Any]:
-    form = f"a grid is {head}:FROM:TO:COUNT with a whole COUNT >= 1"
+    form = f"a grid is {head}:FROM:TO:COUNT with a whole COUNT in [1, {MOST_VALUES}]"
     try:
         low, high, count = float(rest[0]), float(rest[1]), float(rest[2])
     except (ValueError, IndexError):
         raise InvalidArgument(item.name, text, form) from None
-    if len(rest) != 3 or count < 1 or count != int(count) or not np.isfinite([low, high]).all():
+    if len(rest) != 3 or not 1 <= count <= MOST_VALUES or count != int(count) or not np.isfinite([low, high]).all():
         raise InvalidArgument(item.name, text, form)
     if head == "log" and (low <= 0 or high <= 0):
         raise InvalidArgument(item.name, text, "a log grid needs both ends > 0")
@@ -39,10 +43,10 @@ def _grid(item: Field, text: str, head: str, rest: list[str]) -> Iterable[Any]:
 
 def _scalar(item: Field, text: str) -> Any:
     if item.kind in (int, float):
-        try:
-            return float(text)
-        except ValueError:
-            raise InvalidArgument(item.name, text, item.rule) from None
+        for read in (int, float):
+            with suppress(ValueError):
+                return read(text)
+        raise InvalidArgument(item.name, text, item.rule)
     if item.kind is bool:
         words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
         if text.lower() not in words:
@@ -53,7 +57,10 @@ def _scalar(item: Field, text: str) -> Any:
 
 def grid_values(item: Field, values: Any) -> list[Any]:
     """The values of one axis of a grid, checked, in the order given; each once."""
-    listed = np.atleast_1d(values).tolist() if item.kind is not tuple else list(values)
+    try:
+        listed = np.atleast_1d(values).tolist() if item.kind is not tuple else list(values)
+    except ValueError:  # lists of different lengths
+        raise InvalidArgument(item.name, values, item.rule) from None
     if not listed:
         raise InvalidArgument(item.name, listed, "an empty grid: give at least one value")
     if item.whole:  # a log grid of dimensions is rounded, and the rounded values are what is stored

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,7 +109,7 @@ def frame(key: Array, dim: Any, *, fixed: int, kind: str = "reduced", **blocks: 
         if not isinstance(rows, int) or rows < 1:
             raise InvalidArgument(name, rows, "a block holds a whole number >= 1 of vectors")
     if not isinstance(dim, Tracer):
-        if not (jnp.isfinite(dim) and dim == int(dim) and dim >= fixed):
+        if not (math.isfinite(dim) and dim == int(dim) and dim >= fixed):
             raise InvalidArgument("dim", dim, f"must be a whole number >= {fixed}, the dimension of the fixed span")
     elif kind == "ambient":
         raise InvalidArgument("dim", "(traced)", "gives the shapes of an ambient frame, so it must be static there")

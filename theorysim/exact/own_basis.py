@@ -5,6 +5,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ._one_by_one import upper
+
 
 def own_basis(vectors: Float[Array, "k d"], fixed: int) -> Float[Array, "k c"]:
     r"""Rewrite vectors in an orthonormal basis of the fixed directions and of their own span.
@@ -27,6 +29,6 @@ def own_basis(vectors: Float[Array, "k d"], fixed: int) -> Float[Array, "k c"]:
     ((4, 5), True)
     """
     # QR, not Cholesky of the Gram matrix: trained filters may be nearly parallel, and the Gram squares that.
-    upper = jnp.linalg.qr(vectors[:, fixed:].T, mode="r")
-    signs = jnp.where(jnp.diagonal(upper) < 0, -1, 1).astype(upper.dtype)
-    return jnp.concatenate([vectors[:, :fixed], (signs[:, None] * upper).T], axis=1)
+    r = upper(vectors[:, fixed:].T)
+    signs = jnp.where(jnp.diagonal(r) < 0, -1, 1).astype(r.dtype)
+    return jnp.concatenate([vectors[:, :fixed], (signs[:, None] * r).T], axis=1)

@@ -1,6 +1,7 @@
-"""What data are drawn: a law turns Gaussian vectors of a frame into a batch."""
+"""What data are drawn: a law turns Gaussian vectors of a frame, or a user's arrays, into a batch."""
 
 from ._batch import Batch
+from .arrays import Arrays
 from .signal_noise import SignalNoise
 
-__all__ = ["Batch", "SignalNoise"]
+__all__ = ["Arrays", "Batch", "SignalNoise"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..exact._one_by_one import qr, solve_upper
 from ..laws import Batch
 
 
@@ -67,14 +67,20 @@ def decomposition(frame: Any, batch: Batch, start: Any) -> Callable[[Any], Decom
     n, norm = noise.shape[0], jnp.max(jnp.abs(signal))
     unique = frame.dim >= fixed + n
     square = jnp.sum(noise**2, axis=1)
+    width = max(noise.shape[1], fixed + n)
+
+    def columns(rows: Array) -> Array:
+        """The columns that the noise has; a frame of fewer than `fixed + n` is filled up: nothing is unique there."""
+        return jnp.pad(rows[:, :width], ((0, 0), (0, max(0, width - rows.shape[1]))))
+
     # Off the fixed span the moves are combinations of the noise alone: V_perp = C Xi_perp, and Xi_perp^T = Q R.
-    q, r = jnp.linalg.qr(noise[:, fixed:].T)
-    r = jnp.where(unique, r, jnp.eye(*r.shape, dtype=r.dtype))
-    before = start.filters[...][:, : noise.shape[1]]
+    q, r = qr(columns(noise)[:, fixed:].T)
+    r = jnp.where(unique, r, jnp.eye(n, dtype=r.dtype))
+    before = columns(start.filters[...])
 
     def recover(model: Any) -> Decomposition:
-        moved = model.filters[...][:, : noise.shape[1]] - before
-        coefficients = jax.scipy.linalg.solve_triangular(r, (moved[:, fixed:] @ q).T).T
+        moved = columns(model.filters[...]) - before
+        coefficients = solve_upper(r, (moved[:, fixed:] @ q).T).T
         side = model.side
         along = moved[:, 0] - coefficients @ noise[:, 0]
         rho = jnp.where(unique, coefficients * square, jnp.nan)

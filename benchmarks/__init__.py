@@ -1,0 +1,1 @@
+"""Side-by-side timings, core for core: `python -m benchmarks [--full]`."""

@@ -1,0 +1,71 @@
+"""What all tests share: two devices, checked annotations, and a count of the compiled programs."""
+
+from __future__ import annotations
+
+import os
+
+# before anything imports theorysim: tests write nothing into a user's cache of compiled programs
+os.environ.setdefault("THEORYSIM_CACHE", "")
+
+import jax
+import jaxtyping
+
+jax.config.update("jax_num_cpu_devices", 2)
+# every annotation is checked when a function is called; a whole number passes for a float, as type checkers have it
+jaxtyping.install_import_hook("theorysim", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+
+import hypothesis
+import jax.monitoring
+import pytest
+
+hypothesis.settings.register_profile("theorysim", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("theorysim")
+
+#: a compilation that takes longer (seconds) is a program; the rest are single operations, run one by one
+SLOW = 0.25
+#: programs that the whole suite may compile
+MOST_PROGRAMS = 40
+
+_compilations: list[tuple[float, str]] = []
+_DOCTESTS = "a doctest, or the collection"
+_current = _DOCTESTS
+
+
+def _count(event: str, seconds: float, **more: object) -> None:
+    if event == "/jax/core/compile/backend_compile_duration" and seconds > SLOW:
+        _compilations.append((seconds, f"{_current} ({more.get('fun_name', 'unnamed')})"))
+
+
+jax.monitoring.register_event_duration_secs_listener(_count)
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    global _current
+    _current = nodeid
+
+
+def pytest_runtest_logfinish() -> None:
+    global _current
+    _current = _DOCTESTS
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if len(_compilations) > MOST_PROGRAMS and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    total = sum(seconds for seconds, _ in _compilations)
+    line = f"{len(_compilations)} compiled programs ({total:.0f} s), {MOST_PROGRAMS} allowed"
+    many = len(_compilations) > MOST_PROGRAMS
+    terminalreporter.write_line(line, red=many)
+    if many or terminalreporter.config.get_verbosity() > 0:
+        for seconds, where in sorted(_compilations, reverse=True):
+            terminalreporter.write_line(f"  {seconds:5.2f} s  {where}")
+
+
+@pytest.fixture
+def key() -> jax.Array:
+    """A key for the draws of one test."""
+    return jax.random.key(20240607)
