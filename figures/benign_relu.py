@@ -25,6 +25,8 @@ def draw(data: xr.DataTree) -> dict[str, Figure]:
     if "exponent" in data:
         figures["exponent"] = exponent(data["published_range"].to_dataset(), data["exponent"].to_dataset())
         figures["collapse"] = collapse(data["exponent"].to_dataset())
+    if "samples" in data:
+        figures["samples"] = samples(data["samples"].to_dataset())
     return figures
 
 
@@ -91,6 +93,29 @@ def exponent(published: xr.Dataset, large: xr.Dataset) -> Figure:
     return figure
 
 
+def samples(data: xr.Dataset) -> Figure:
+    """The boundary against $n$ at $d=10^8$, with its local slopes, beside the exponent of the theorem's condition."""
+    figure, ((left, right),) = plot.canvas(columns=2, width=3.6)
+    fit = ts.analysis.fit_exponent(
+        data, lambda part: ts.analysis.phase_boundary(part, "test_error", EDGE, along="strength"), against="n"
+    )
+    plot.power_law(left, fit, "measured", color=plot.COLORS[0])
+    plot.local_slopes(right, fit, color=plot.COLORS[0], label="measured")
+    n, last = fit.curve.n, fit.curve.isel(n=-1)
+    condition = last * (n / last.n) ** -0.25  # the theorem leaves the constant open: through the last point
+    left.plot(n, condition, color="black", linewidth=1.0, linestyle="--", label=r"condition $n\|\mu\|^4\geq Cd$: slope $-1/4$")
+    right.axhline(-0.25, color="black", linewidth=1.0, linestyle="--", label=r"condition: $-1/4$")
+    left.set(xlabel="samples $n$", ylabel=r"boundary $\|\mu\|^*/d^{1/4}$ (error 10 %)", ylim=(0.33, 1.05))
+    left.set_yticks([0.4, 0.6, 0.8, 1.0], ["0.4", "0.6", "0.8", "1.0"])
+    right.set(xlabel="samples $n$", ylabel="local slope", xlim=(10, 80))
+    for axes in (left, right):
+        axes.set_xticks(n.values, [str(value) for value in n.values])
+        axes.minorticks_off()
+    left.legend(fontsize=7, loc="upper right")
+    right.legend(loc="lower right")
+    return figure
+
+
 def collapse(data: xr.Dataset, n: int = 20) -> Figure:
     """The clean test error falls exponentially in $n\\|\\mu\\|^4/(\\sigma_p^4d)$, on one curve for all dimensions."""
     figure, ((axes,),) = plot.canvas(width=4.2, height=3.0)
@@ -106,4 +131,7 @@ def collapse(data: xr.Dataset, n: int = 20) -> Figure:
     axes.set(yscale="log", xlim=(0, 130), ylim=(1e-4, 0.3), ylabel="test error, true labels")
     axes.set(xlabel=r"$x=n\|\mu\|^4/(\sigma_p^4d)$")
     axes.legend(loc="upper right")
+    fit = ts.analysis.collapse(data.sel(dim=slice(1e6, None)), "test_error", ("dim",), along="strength")
+    a, low, high = (bounds["dim"] - 0.25 for bounds in (fit.exponents, fit.low, fit.high))
+    axes.set_title(rf"best collapse for $d\geq10^6$: $\|\mu\|\,d^{{\,a}}$, $a={a:.4f}$ [{low:.4f}, {high:.4f}]", fontsize=8)
     return figure

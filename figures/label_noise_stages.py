@@ -15,11 +15,16 @@ BLUE, ORANGE, GREEN = plot.COLORS[:3]
 
 
 def draw(data: xr.DataTree) -> dict[str, Figure]:
-    """The published layout, the early-stopping curve and the histogram of losses."""
-    curves, selection = data["curves"].to_dataset(), data["selection"].to_dataset()
-    figures = {"early_stopping": early_stopping(curves), "selection": histogram(selection)}
-    if "control" in data:
-        figures["stages"] = stages(curves, data["control"].to_dataset())
+    """The published layout, the early-stopping curve and the histogram of losses; the last two for the digits as well."""
+    found = {name: node.to_dataset() for name, node in data.children.items()}
+    figures = {}
+    if "curves" in found and "control" in found:
+        figures["stages"] = stages(found["curves"], found["control"])
+    for curves, selection in (("curves", "selection"), ("digits", "digits_selection")):
+        if curves in found:
+            figures["early_stopping"] = early_stopping(found[curves])
+        if selection in found:
+            figures["selection"] = histogram(found[selection])
     return figures
 
 

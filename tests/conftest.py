@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import os
 
-# before anything imports theorysim: tests write nothing into a user's cache of compiled programs
-os.environ.setdefault("THEORYSIM_CACHE", "")
-
+import hypothesis
 import jax
+import jax.monitoring
 import jaxtyping
+import pytest
 
+# all of this before anything imports theorysim; tests write nothing into a user's cache of compiled programs
+os.environ.setdefault("THEORYSIM_CACHE", "")
 jax.config.update("jax_num_cpu_devices", 2)
 # every annotation is checked when a function is called; a whole number passes for a float, as type checkers have it
 jaxtyping.install_import_hook("theorysim", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
-import hypothesis
-import jax.monitoring
-import pytest
-
 hypothesis.settings.register_profile("theorysim", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("theorysim")
 
-#: a compilation that takes longer (seconds) is a program; the rest are single operations, run one by one
-SLOW = 0.25
+#: a compilation that takes longer (seconds) is a program; the rest are single operations, and probes of a rule
+SLOW = 0.5
 #: programs that the whole suite may compile
 MOST_PROGRAMS = 40
 
@@ -32,8 +30,10 @@ _current = _DOCTESTS
 
 
 def _count(event: str, seconds: float, **more: object) -> None:
-    if event == "/jax/core/compile/backend_compile_duration" and seconds > SLOW:
-        _compilations.append((seconds, f"{_current} ({more.get('fun_name', 'unnamed')})"))
+    name = str(more.get("fun_name", "unnamed"))
+    # jit(_normal), jit(_where), ..: what jax itself compiles for one operation outside of a program
+    if event == "/jax/core/compile/backend_compile_duration" and seconds > SLOW and not name.startswith("jit(_"):
+        _compilations.append((seconds, f"{_current}: {name}"))
 
 
 jax.monitoring.register_event_duration_secs_listener(_count)

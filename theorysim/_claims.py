@@ -4,14 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from ._errors import InvalidArgument
+from .theory import Bound, fields, tested
 
 if TYPE_CHECKING:
     import xarray as xr
 
 VERDICTS = ("holds", "fails", "undecided", "not applicable")
+
+
+class Effect(NamedTuple):
+    """What was measured, beside what the theorem states: an exponent, an error, a time."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    stated: float
+
+    def __str__(self) -> str:
+        interval = f" [{self.low:.3g}, {self.high:.3g}]" if np.isfinite([self.low, self.high]).all() else ""
+        return f"{self.name} {self.value:.3g}{interval} against {self.stated:.3g}"
 
 
 @dataclass(frozen=True)
@@ -31,6 +48,9 @@ class Claim:
       has the study.
     - `regime`: `regime(dataset) -> dict` of the theorem's conditions in words and by how much each is met (negative: it
       fails). A claim outside its regime is not applicable, whatever its margins.
+    - `effect`: `effect(dataset) -> Effect`: the measured number beside the stated one.
+    - `figure`: the name of the figure that shows it, as `draw` of the drawing file names it.
+    - `bound`, `along`: the bound that it states and the scale of its open constant, if it was made by `Claim.of`.
 
     **Raises:** `InvalidArgument` for a name that is no identifier, or another verdict.
 
@@ -46,9 +66,65 @@ class Claim:
     expected: str = "holds"
     preset: str = ""
     regime: Callable[[xr.Dataset], Mapping[str, float]] | None = None
+    effect: Callable[[xr.Dataset], Effect] | None = None
+    figure: str = ""
+    bound: Bound | None = None
+    along: str | None = None
 
     def __post_init__(self):
         if not self.name.isidentifier():
             raise InvalidArgument("claim", self.name, "its name must be an identifier")
         if self.expected not in VERDICTS:
             raise InvalidArgument("expected", self.expected, f"must be one of {', '.join(VERDICTS)}")
+
+    @classmethod
+    def of(cls, bound: Bound, study: str, *, along: str | None = None, **options: Any) -> Claim:
+        """The claim that a bound holds in every cell of a study inside its regime.
+
+        An open constant is fitted on the lower half of the scale `along` and on half of the seeds, and tested on the upper half
+        with the other seeds.
+
+        **Arguments:** `bound`; `study`: whose data decide it; `along`: the swept scale, needed for a bound with an open
+        constant; `options`: `name`, `expected`, `preset` as for a claim.
+
+        **Returns:** a `Claim`, whose margins are the bound's slacks.
+
+        **Raises:** `InvalidArgument` for an open constant without `along`.
+
+        >>> import theorysim as ts
+        >>> Claim.of(ts.theory.benign_relu.HARMFUL, "exponent").source
+        'Kou et al. (2023), theorem 4.3'
+        """
+        if bound.constants and along is None:
+            raise InvalidArgument("along", None, f"{bound.name} has an open constant: name the scale of its fit")
+
+        def check(data: xr.Dataset) -> xr.DataArray:
+            part, constants = tested(bound, data, along)
+            return inside_only(bound.slack(part, **constants), bound.inside(part))
+
+        def effect(data: xr.Dataset) -> Effect:
+            part, constants = tested(bound, data, along)
+            inside, left = bound.inside(part), bound.left(part)
+            k = int(np.argmin(np.asarray(inside_only(bound.slack(part, **constants), inside).mean("seed"))))
+            right = left * 0 + bound.right(fields(part), **constants)
+            measured, stated = (float(inside_only(side, inside).isel(cell=k).mean("seed")) for side in (left, right))
+            fitted = "".join(f" ({name} = {value:.3g} fitted)" for name, value in constants.items())
+            return Effect(f"left side{fitted}", measured, np.nan, np.nan, stated)
+
+        named = {"name": bound.name, "statement": bound.statement, "source": bound.source} | options
+        return cls(study=study, check=check, regime=bound.outside, effect=effect, bound=bound, along=along, **named)
+
+
+def inside_only(margins: xr.DataArray, inside: Any) -> xr.DataArray:
+    """Margins over `seed` and one flat `cell` axis that holds the cells inside a regime, labelled by their coordinates."""
+    import xarray as xr
+
+    rest = [dim for dim in margins.dims if dim != "seed"]
+    kept = xr.DataArray(inside) if not hasattr(inside, "dims") else inside
+    kept = (kept & (margins.isel(seed=0) == margins.isel(seed=0))) if rest else kept
+    flat = margins.transpose("seed", *rest)
+    values = np.asarray(flat).reshape(flat.sizes["seed"], -1)
+    keep = np.broadcast_to(np.asarray(kept.transpose(*rest) if rest else kept), flat.shape[1:]).ravel()
+    grid = np.meshgrid(*(margins[dim].values for dim in rest), indexing="ij")
+    labels = [", ".join(f"{dim}={v.ravel()[i]:g}" for dim, v in zip(rest, grid, strict=True)) for i in np.flatnonzero(keep)]
+    return xr.DataArray(values[:, keep], {"seed": margins["seed"], "cell": labels}, ("seed", "cell"))

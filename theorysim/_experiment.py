@@ -6,7 +6,8 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -127,6 +128,19 @@ class Experiment:
         return replace(study, over=many, base=base)
 
 
+@contextmanager
+def told(path: Path, what: str = "") -> Iterator[None]:
+    """An error in the code of a paper's file is told in one line, with its own line number; `what` was being done."""
+    try:
+        yield
+    except Exception as error:
+        here = path.resolve()
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).resolve() == here]
+        where = f"line {lines[-1]}: " if lines else ""
+        said = next(iter(str(error).splitlines()), "")
+        raise Refused(f"{path}: {where}{what}{type(error).__name__}: {said}") from error
+
+
 def module(path: Path) -> ModuleType:
     """Import a file by its path; an error in it is told in one line, with its own line number."""
     parse(path)
@@ -137,14 +151,11 @@ def module(path: Path) -> ModuleType:
     loaded = importlib.util.module_from_spec(spec)
     sys.modules[label] = loaded  # annotations are resolved in the module's own names
     try:
-        spec.loader.exec_module(loaded)
-    except Exception as error:
+        with told(path):
+            spec.loader.exec_module(loaded)
+    except Refused:
         del sys.modules[label]
-        here = path.resolve()
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).resolve() == here]
-        where = f"line {lines[-1]}: " if lines else ""
-        said = next(iter(str(error).splitlines()), "")
-        raise Refused(f"{path}: {where}{type(error).__name__}: {said}") from error
+        raise
     return loaded
 
 

@@ -46,10 +46,10 @@ def log_times(steps: int, count: int) -> np.ndarray:
         raise InvalidArgument("steps", steps, "must be a whole number >= 1")
     if not isinstance(count, int | np.integer) or count < 2:
         raise InvalidArgument("count", count, "must be a whole number >= 2")
-    return np.unique(np.concatenate([[0], np.rint(np.geomspace(1, steps, count - 1))]).astype(int))
+    return np.unique(np.concatenate([[0], np.rint(np.geomspace(steps, 1, count - 1))]).astype(int))
 
 
-def _checked_times(times: int | Sequence[int] | np.ndarray) -> np.ndarray:
+def _checked_times(times: Any) -> np.ndarray:
     if isinstance(times, Tracer):
         raise InvalidArgument("times", "(traced)", "gives the shape of the records, so it must be static")
     array = np.atleast_1d(np.asarray(times))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from ._claims import Claim
+from .theory import fields
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,6 +29,8 @@ class Evidence:
     - `p_holds`, `p_fails`: p-values against "some part does not hold" and against "all parts hold".
     - `seeds`: how many there are; `needed`: how many would decide (0 if it is decided or cannot be told).
     - `outside`: the condition of the regime that fails, and by how much; empty inside.
+    - `depth`: how deep inside its regime the claim was tested, at the deepest cell, in decades; None without a regime.
+    - `effect`: what was measured, beside what is stated.
     """
 
     mean: float
@@ -39,6 +42,8 @@ class Evidence:
     seeds: int
     needed: int
     outside: str = ""
+    depth: float | None = None
+    effect: str = ""
 
 
 def _part_name(margins: xr.DataArray, index: int) -> str:
@@ -48,9 +53,8 @@ def _part_name(margins: xr.DataArray, index: int) -> str:
         return ""
     place = np.unravel_index(index, [margins.sizes[dim] for dim in rest])
     values = (margins[dim].values[k] if dim in margins.coords else k for dim, k in zip(rest, place, strict=True))
-    return ", ".join(
-        f"{dim}={value:g}" if np.isreal(value) else f"{dim}={value}" for dim, value in zip(rest, values, strict=True)
-    )
+    # a label says what it is; a number needs its name
+    return ", ".join(str(v) if isinstance(v, str) else f"{dim}={v:g}" for dim, v in zip(rest, values, strict=True))
 
 
 def weigh(claim: Claim, data: xr.Dataset) -> Evidence:
@@ -60,19 +64,18 @@ def weigh(claim: Claim, data: xr.Dataset) -> Evidence:
     of theirs (an intersection-union test needs no correction); it fails if any part does, so there the smallest counts, times
     the number of parts (Bonferroni). No p-value is below that of the sign test, 2^-k for k seeds.
     """
+    if outside := _outside(claim, data):
+        return Evidence(math.nan, -math.inf, math.inf, "", 1.0, 1.0, data.sizes["seed"], 0, outside, _depth(claim, data))
     margins = claim.check(data)
     values = np.asarray(margins.transpose("seed", ...), float).reshape(margins.sizes["seed"], -1)
     count, parts = values.shape
-    outside = ""
-    if claim.regime is not None:
-        failing = {words: by for words, by in claim.regime(data).items() if not by >= 0}
-        outside = "; ".join(f"{words} fails by {-by:.3g}" for words, by in failing.items())
+    shown: Any = {"depth": _depth(claim, data), "effect": str(claim.effect(data)) if claim.effect else ""}
     if count < 2 or not np.isfinite(values).all():
         part = "" if np.isfinite(values).all() else "a margin is not a number"
-        return Evidence(float(values.mean()), -math.inf, math.inf, part, 1.0, 1.0, count, 0, outside)
+        return Evidence(float(values.mean()), -math.inf, math.inf, part, 1.0, 1.0, count, 0, **shown)
     mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / math.sqrt(count)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(error > 0, mean / error, np.sign(mean) * np.inf)
+        t = np.where(error > 0, mean / error, np.where(mean == 0, 0.0, np.sign(mean) * np.inf))
     # seeds that agree to the last digit make t infinite; no number of seeds can say more than all of their signs
     floor = 0.5**count
     p_holds = max(floor, float(np.max(stdtr(count - 1, -t))))
@@ -81,17 +84,20 @@ def weigh(claim: Claim, data: xr.Dataset) -> Evidence:
     k = int(np.argmin(t))
     half = float(stdtrit(count - 1, 1 - ALPHA / 2) * error[k])
     needed = _seeds_needed(float(mean[k]), float(error[k]) * math.sqrt(count), count)
-    return Evidence(
-        float(mean[k]),
-        float(mean[k]) - half,
-        float(mean[k]) + half,
-        _part_name(margins, k),
-        p_holds,
-        p_fails,
-        count,
-        needed,
-        outside,
-    )
+    low, high = float(mean[k]) - half, float(mean[k]) + half
+    return Evidence(float(mean[k]), low, high, _part_name(margins, k), p_holds, p_fails, count, needed, **shown)
+
+
+def _outside(claim: Claim, data: xr.Dataset) -> str:
+    """The conditions of the claim's regime that fail, in words; empty inside."""
+    failing = {words: by for words, by in claim.regime(data).items() if not by >= 0} if claim.regime else {}
+    return "; ".join(f"{words} fails by {-by:.3g}" for words, by in failing.items())
+
+
+def _depth(claim: Claim, data: xr.Dataset) -> float | None:
+    if claim.bound is not None and claim.bound.regime is not None:
+        return float(np.max(claim.bound.depth(fields(data))))
+    return min(map(float, claim.regime(data).values())) if claim.regime and claim.bound is None else None
 
 
 def _seeds_needed(mean: float, deviation: float, count: int) -> int:

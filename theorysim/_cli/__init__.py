@@ -1,4 +1,4 @@
-"""The command line: `theorysim list | run | verify | figure | show`."""
+"""The command line: `theorysim list | new | run | verify | figure | show`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def main() -> None:
         print("theorysim: stopped; what is stored is kept, the same command goes on", file=sys.stderr)
         sys.exit(130)
     except typer.TyperException as error:  # an unknown option, a missing argument
-        _complain(getattr(error, "format_message", error.__str__)())
+        _complain(getattr(error, "format_message", error.__str__)() or "give one of its commands")
 
 
 def _complain(text: str) -> None:

@@ -29,6 +29,14 @@ def list_() -> None:
 
 
 @app.command()
+def new(name: Annotated[str, typer.Argument(help="An identifier that no experiment has yet.")]) -> None:
+    """Begin a paper: write experiments/NAME.py and figures/NAME.py, which run as they are."""
+    from ._new import new
+
+    new(name)
+
+
+@app.command()
 def run(
     name: Name,
     preset: Annotated[str, typer.Option(help="A size: quick, paper, asymptotic, ..")] = "quick",
@@ -62,6 +70,19 @@ def verify(
     from ._verify import verify
 
     raise typer.Exit(verify(names or [], preset, json))
+
+
+@app.command()
+def hunt(
+    name: Name,
+    claim: Annotated[str | None, typer.Option(help="One claim that states a bound; all of them by default.")] = None,
+    budget: Annotated[str, typer.Option(help="Time for each bound, such as 60s or 2m.")] = "60s",
+    seed: Annotated[str, typer.Option(help="The seed of the search.")] = "0",
+) -> None:
+    """Look for a counterexample to the bounds of an experiment; exit code 1 if one is refuted."""
+    from ._hunt import hunt
+
+    raise typer.Exit(hunt(name, claim, budget, seed))
 
 
 @app.command()

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from .._errors import InvalidArgument
-from .._experiment import load, module
-from .._find import find, names
+from .._experiment import module, told
+from .._find import find
 from ..plotting import save, style
-from ._run import store_of
+from ._run import papers, store_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
 
 #: dots per inch of the small pictures of the README
 SMALL = 110
 
 
 def draw(chosen: list[str], presets: list[str], out: Path) -> None:
-    if out.is_file():
-        raise InvalidArgument("out", str(out), "is a file; figures go into a folder")
-    papers = [load(name) for name in chosen or names()]
-    for preset in presets if chosen else []:
-        for paper in papers:
-            paper.preset(preset)
-    for paper in papers:
+    if any(place.is_file() for place in (out, *out.parents)):
+        raise InvalidArgument("out", str(out), "is a file, or below one; figures go into a folder")
+    asked = [(paper, drawing_of(paper)) for paper in papers(chosen, presets)]
+    for paper, path, drawing in [(paper, path, module(path)) for paper, path in asked]:
         for preset in presets:
             if preset not in paper.presets:
                 continue  # asked for all experiments: each draws the sizes that it has
-            data = paper.run(preset, store=store_of(paper.name, preset), progress=True)
-            path = _drawing(paper.name, paper.path)
-            drawing = module(path)
-            with style():
-                figures = drawing.draw(data)
+            figures, _ = figures_of(paper, preset, drawing)
             for name, figure in figures.items():
                 for ending in ("pdf", "png"):
                     save(figure, out / f"{paper.name}-{preset}-{name}.{ending}")
@@ -39,12 +38,19 @@ def draw(chosen: list[str], presets: list[str], out: Path) -> None:
                     save(figure, gallery / f"{paper.name}-{name}.png", dpi=SMALL)
 
 
-def _drawing(name: str, paper: Path | None) -> Path:
+def figures_of(paper: Experiment, preset: str, drawing: ModuleType) -> tuple[dict[str, Figure], xr.DataTree]:
+    """The figures of a preset, and the data that they show; what is missing is run."""
+    data = paper.run(preset, store=store_of(paper.name, preset), progress=True)
+    with style():
+        return drawing.draw(data), data
+
+
+def drawing_of(paper: Experiment) -> Path:
     """The drawing file: `figures/NAME.py` in the working folder or the checkout, or beside the folder of the experiment."""
-    beside = paper.resolve().parent.parent / "figures" / f"{name}.py" if paper else None
+    beside = paper.path.resolve().parent.parent / "figures" / f"{paper.name}.py" if paper.path else None
     if beside and beside.is_file():
         return beside
     try:
-        return find(name, "figures")
+        return find(paper.name, "figures")
     except InvalidArgument:
-        raise InvalidArgument("figure", name, f"there is no figures/{name}.py that draws it") from None
+        raise InvalidArgument("figure", paper.name, f"there is no figures/{paper.name}.py that draws it") from None

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._errors import InvalidArgument
 from .._experiment import Experiment, load
+from .._find import names
 from .._sweep.params import fields_of
 from .._sweep.values import parse
 
@@ -14,6 +15,17 @@ from .._sweep.values import parse
 def store_of(name: str, preset: str) -> Path:
     """Where a preset's results are kept."""
     return Path("results") / name / f"{preset}.zarr"
+
+
+def papers(chosen: list[str], presets: list[str]) -> list[Experiment]:
+    """The experiments asked for, or all: each that is named must have these presets, or else one of all."""
+    found = [load(name) for name in chosen or names()]
+    for preset in presets:
+        for paper in found if chosen else []:
+            paper.preset(preset)
+        if not any(preset in paper.presets for paper in found):
+            raise InvalidArgument("preset", preset, "unknown to all experiments")
+    return found
 
 
 def whole(name: str, text: str) -> int:

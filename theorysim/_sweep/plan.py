@@ -25,23 +25,31 @@ MOST_PROGRAMS = 64
 
 @dataclass(frozen=True)
 class Part:
-    """Cells that share a program: `params` with the static values in place, and the grid of swept traced fields."""
+    """Cells that share a program: `params` with the static values in place, and the grid of swept traced fields.
+
+    If `zipped`, the axes are columns of a list of points instead.
+    """
 
     label: str
     static: dict[str, Any]
     params: Any
     axes: dict[str, list[Any]]
     seeds: int
+    zipped: bool = False
 
     @property
     def grid(self) -> dict[str, np.ndarray]:
         """The flat values of each swept traced field over one seed's cells."""
+        if self.zipped:
+            return {name: np.asarray(values) for name, values in self.axes.items()}
         mesh = np.meshgrid(*(np.asarray(v) for v in self.axes.values()), indexing="ij")
         return {name: values.ravel() for name, values in zip(self.axes, mesh, strict=True)}
 
     @property
     def per_seed(self) -> int:
         """Cells of one seed."""
+        if self.zipped:
+            return len(next(iter(self.axes.values())))
         return int(np.prod([len(v) for v in self.axes.values()], dtype=int))
 
     @property

@@ -1,7 +1,8 @@
-"""What is computed from a Dataset: boundaries, exponents, intervals."""
+"""What is computed from a Dataset: boundaries, exponents, collapses, intervals."""
 
+from .collapse import Collapse, collapse
 from .exponent import Exponent, fit_exponent
 from .jackknife import jackknife
 from .phase_boundary import phase_boundary
 
-__all__ = ["Exponent", "fit_exponent", "jackknife", "phase_boundary"]
+__all__ = ["Collapse", "Exponent", "collapse", "fit_exponent", "jackknife", "phase_boundary"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,6 +24,11 @@ class Exponent:
     - `curve`: the measured points.
     - `local`: slopes between neighbouring points, at their geometric mean; `local_low`, `local_high` their intervals. A power
       law is a power law only where these agree.
+
+    >>> import numpy as np, xarray as xr
+    >>> ds = xr.Dataset({"y": (("seed", "x"), np.ones((3, 2)) * [1.0, 8.0])}, {"x": [1.0, 4.0], "seed": range(3)})
+    >>> print(fit_exponent(ds, lambda d: d.y.mean("seed"), against="x"))
+    1.500 [1.500, 1.500]
     """
 
     slope: float
@@ -45,6 +51,13 @@ def log_slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
         return float("nan"), float("nan")
     slope, intercept = np.polyfit(np.log(x[good]), np.log(y[good]), 1)
     return float(slope), float(intercept)
+
+
+def quantiles(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Quantiles over the first axis, without the values that are NaN; NaN where all are."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)
+        return np.nanquantile(values, levels, axis=0)
 
 
 def fit_exponent(
@@ -99,13 +112,13 @@ def fit_exponent(
     slope, intercept = log_slope(x, np.asarray(curve, float))
     slopes = np.array([log_slope(x, y)[0] for y in draws])
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-    low, high = np.nanquantile(slopes, tails)
+    low, high = quantiles(slopes, tails)
     middle = {against: np.sqrt(x[1:] * x[:-1])}
 
     def local(y: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.diff(np.log(y), axis=-1) / np.diff(np.log(x))
 
-    edges = np.nanquantile(local(draws), tails, axis=0)
+    edges = quantiles(local(draws), tails)
     slopes_of = [xr.DataArray(v, middle, (against,)) for v in (local(np.asarray(curve, float)), *edges)]
     return Exponent(slope, float(low), float(high), float(np.exp(intercept)), curve, *slopes_of)

@@ -26,6 +26,36 @@ def isotonic(values: np.ndarray) -> np.ndarray:
     return best.min(axis=-2)
 
 
+def positions(ds: xr.Dataset, variable: str, along: str) -> np.ndarray:
+    """The values of the field `along`, after the checks that every crossing needs."""
+    if variable not in ds:
+        raise InvalidArgument("variable", variable, f"unknown; there are {', '.join(map(str, ds.data_vars))}")
+    rest = [str(dim) for dim in ds[variable].dims if dim != "seed"]
+    if along not in rest:
+        raise InvalidArgument("along", along, f"must be one of the dimensions {', '.join(rest)}")
+    x = np.asarray(ds[along], float)
+    if len(x) < 2 or np.any(np.diff(x) <= 0):
+        raise InvalidArgument("along", along, "needs at least two values, which increase")
+    return x
+
+
+def falls(values: np.ndarray) -> bool:
+    """Whether curves along the last axis fall, read from their ends."""
+    return bool(np.nanmean(values[..., -1]) <= np.nanmean(values[..., 0]))
+
+
+def crossing(x: np.ndarray, fit: np.ndarray, level: float) -> np.ndarray:
+    """Where curves that do not increase along the last axis reach a level, interpolated linearly; NaN where they do not."""
+    beyond = fit <= level
+    k = np.argmax(beyond, axis=-1)
+    crossed = beyond.any(axis=-1) & (k > 0) & np.isfinite(fit).all(axis=-1)
+    k = np.maximum(k, 1)[..., None]
+    right, left = np.take_along_axis(fit, k, -1), np.take_along_axis(fit, k - 1, -1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = (left - level) / (left - right)
+    return np.where(crossed, (x[k - 1] + share * (x[k] - x[k - 1]))[..., 0], np.nan)
+
+
 def phase_boundary(ds: xr.Dataset, variable: str, level: float, along: str) -> xr.DataArray:
     r"""The point where the seed mean of a monotone variable crosses a level.
 
@@ -51,27 +81,11 @@ def phase_boundary(ds: xr.Dataset, variable: str, level: float, along: str) -> x
     """
     import xarray as xr
 
-    if variable not in ds:
-        raise InvalidArgument("variable", variable, f"unknown; there are {', '.join(map(str, ds.data_vars))}")
+    x = positions(ds, variable, along)
     mean = ds[variable].mean("seed") if "seed" in ds[variable].dims else ds[variable]
-    if along not in mean.dims:
-        raise InvalidArgument("along", along, f"must be one of the dimensions {', '.join(map(str, mean.dims))}")
-    x = np.asarray(ds[along], float)
-    if len(x) < 2 or np.any(np.diff(x) <= 0):
-        raise InvalidArgument("along", along, "needs at least two values, which increase")
     mean = mean.transpose(..., along)
     v = np.asarray(mean, float)
-    falling = np.nanmean(v[..., -1]) <= np.nanmean(v[..., 0])
-    v, level = (v, level) if falling else (-v, -level)
-    fit = isotonic(v)
-    beyond = fit <= level
-    k = np.argmax(beyond, axis=-1)
-    crossed = beyond.any(axis=-1) & (k > 0)
-    k = np.maximum(k, 1)[..., None]
-    right, left = np.take_along_axis(fit, k, -1), np.take_along_axis(fit, k - 1, -1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = (left - level) / (left - right)
-    point = (x[k - 1] + share * (x[k] - x[k - 1]))[..., 0]
-    point = np.where(crossed & np.isfinite(v).all(axis=-1), point, np.nan)
+    sign = 1 if falls(v) else -1
+    point = crossing(x, isotonic(sign * v), sign * level)
     rest = [dim for dim in mean.dims if dim != along]
     return xr.DataArray(point, {dim: ds[dim] for dim in rest if dim in ds.coords}, rest, name=along)

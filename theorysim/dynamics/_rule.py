@@ -17,6 +17,10 @@ class Dynamics(NamedTuple):
     - `step(state, key) -> state`, one step; pure.
     - `commutes() -> None`: raises `Refused` with the reason if rotating the start does not rotate the run, since a
       reduced frame would then be wrong.
+
+    >>> halving = Dynamics(init=lambda model: model, step=lambda state, key: state / 2, commutes=lambda: None)
+    >>> halving.step(8.0, None)
+    4.0
     """
 
     init: Callable[[Any], Any]
@@ -32,6 +36,11 @@ class Training:
     - `params`: the `nnx.Param` leaves, which move.
     - `rest`: all other leaves, which never do.
     - `memory`: what the rule remembers between steps, such as momentum.
+
+    >>> import jax.numpy as jnp, theorysim as ts
+    >>> state = Training.begin(ts.models.TwoLayerCNN(jnp.eye(2)), memory=lambda params: None)
+    >>> [leaf.shape for leaf in jax.tree.leaves(state.params)], [leaf.shape for leaf in jax.tree.leaves(state.rest)]
+    ([(2, 2)], [(2,)])
     """
 
     params: Any

@@ -27,6 +27,11 @@ class Frame:
     - `fixed`: dimension of the law's fixed span: coordinates `0 .. fixed - 1`.
     - `size`: working dimension.
     - `kind`: `"reduced"` or `"ambient"`.
+
+    >>> import jax.numpy as jnp
+    >>> space = Frame(7.0, {"train": jnp.eye(2, 3)}, fixed=1, size=3, kind="reduced")
+    >>> space.train.tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
 
     dim: Any

@@ -51,10 +51,14 @@ class Arrays:
             raise InvalidArgument("features", f"(shape {shape})", "must have two axes: samples, coordinates")
         if np.shape(self.labels) != shape[:1]:
             raise InvalidArgument("labels", f"(shape {np.shape(self.labels)})", f"must be one for each of {shape[0]} samples")
-        if not np.isfinite(np.asarray(self.features, float)).all():
-            raise InvalidArgument("features", "(values)", "must be finite")
-        if len(classes) != 2:
-            raise InvalidArgument("labels", f"({len(classes)} values)", "must have exactly two distinct values")
+        try:
+            finite = np.isfinite(np.asarray(self.features, float)).all()
+        except (TypeError, ValueError):  # text
+            finite = False
+        if not finite:
+            raise InvalidArgument("features", "(values)", "must be finite numbers")
+        if len(classes) != 2 or (classes != classes).any():
+            raise InvalidArgument("labels", f"({len(classes)} values)", "must have exactly two distinct values, none NaN")
         for name in ("flip_plus", "flip_minus"):
             value = getattr(self, name)
             if isinstance(value, float | int) and not 0 <= value <= 0.5:

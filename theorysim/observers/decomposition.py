@@ -18,6 +18,10 @@ class Decomposition(NamedTuple):
     - `gamma`: signal learned by each filter.
     - `rho_bar`: noise memorised on the samples whose label is the filter's class (0 on the others).
     - `rho_underbar`: the coefficients on the other samples (0 on those).
+
+    >>> found = Decomposition(jnp.array([0.5, 2.0]), jnp.array([[0.1], [0.0]]), jnp.array([[0.0], [-0.3]]))
+    >>> print(found.signal_learning, found.noise_memorization)
+    2.0 0.1
     """
 
     gamma: Float[Array, " k"]

@@ -13,7 +13,14 @@ from ..laws import Batch
 
 
 class Errors(NamedTuple):
-    """0-1 errors: `clean` against the true sign, `noisy` against the observed label."""
+    """0-1 errors of a model.
+
+    - `clean`: against the true sign.
+    - `noisy`: against the observed label.
+
+    >>> Errors(clean=0.0, noisy=0.1).noisy
+    0.1
+    """
 
     clean: Float[Array, ""]
     noisy: Float[Array, ""]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,14 @@ from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.transforms import BboxBase
 
 #: Okabe and Ito's colours, dark enough on white, told apart by all readers; use them with `MARKERS`
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+# embedding a font, its library warns of dates that nobody set
+logging.getLogger("fontTools").setLevel(logging.ERROR)
 
 _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -62,10 +67,11 @@ def canvas(columns: int = 1, rows: int = 1, *, width: float = 3.4, height: float
         return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def save(figure: Figure, path: str | Path, dpi: int = 200) -> None:
+def save(figure: Figure, path: str | Path, dpi: int = 200, part: BboxBase | None = None) -> None:
     """Write a figure; the same figure gives the same bytes.
 
-    **Arguments:** `figure`; `path`: its ending (`.pdf`, `.png`, `.svg`) gives the format; `dpi`: of a picture in pixels.
+    **Arguments:** `figure`; `path`: its ending (`.pdf`, `.png`, `.svg`) gives the format; `dpi`: of a picture in pixels;
+    `part`: a box in inches, the only part that is written.
 
     >>> import tempfile, pathlib
     >>> figure, _ = canvas()
@@ -76,4 +82,4 @@ def save(figure: Figure, path: str | Path, dpi: int = 200) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {".pdf": {"CreationDate": None}, ".png": {"Software": None}, ".svg": {"Date": None}}.get(path.suffix, {})
     with mpl.rc_context({**_STYLE, "svg.hashsalt": "theorysim"}):
-        figure.savefig(path, dpi=dpi, metadata=metadata)
+        figure.savefig(path, dpi=dpi, metadata=metadata, bbox_inches=part)

@@ -22,7 +22,17 @@ LEAST_DELTA = 0.1
 
 
 def fields(data: xr.Dataset) -> SimpleNamespace:
-    """The parameters of a Dataset: swept fields as coordinates, the others as numbers."""
+    """The parameters of a Dataset: swept fields as coordinates, the others as numbers.
+
+    **Arguments:** `data`: from a sweep or a store; its attribute `params` holds the base point.
+
+    **Returns:** a namespace with the params' fields as attributes, as formulas take it.
+
+    >>> import xarray as xr
+    >>> p = fields(xr.Dataset(coords={"dim": [1.0, 2.0]}, attrs={"params": '{"dim": 1.0, "n": 20}'}))
+    >>> p.n, p.dim.values.tolist()
+    (20, [1.0, 2.0])
+    """
     values = json.loads(data.attrs["params"])
     return SimpleNamespace(**(values | {name: data[name] for name in values if name in data.coords}))
 
@@ -46,6 +56,8 @@ class Bound:
     - `constants`: the constants that the theorem leaves open: their names, and +1 if a larger one loosens the bound, -1 if a
       smaller one does.
     - `tolerance`: relative, for identities.
+    - `resolution`: `resolution(p) -> number`: the least difference that a run can show, such as one test point; an inequality
+      is asked to hold up to it, for a right side that falls below it could be neither confirmed nor refuted.
 
     **Raises:** `InvalidArgument` for a bad name, sense or delta.
 
@@ -65,6 +77,7 @@ class Bound:
     delta: float = 0.0
     constants: Mapping[str, int] = field(default_factory=dict)
     tolerance: float = 1e-6
+    resolution: Callable[[Any], Any] | None = None
 
     def __post_init__(self):
         if not self.name.isidentifier():
@@ -84,6 +97,23 @@ class Bound:
         for value in self.conditions(p).values():
             inside = np.minimum(inside, value)
         return inside
+
+    def inside(self, data: xr.Dataset) -> Any:
+        """Which cells of a Dataset are inside the regime."""
+        return np.asarray(True) if self.regime is None else self.depth(fields(data)) >= 0
+
+    def outside(self, data: xr.Dataset) -> dict[str, float]:
+        """Conditions that no cell of a Dataset meets, or that fail in the least bad cell: by how much (negative). Empty if some
+        cell is inside."""
+        import xarray as xr
+
+        conditions = self.conditions(fields(data))
+        if not conditions or bool(np.any(self.inside(data))):
+            return {}
+        depths = xr.broadcast(*(xr.DataArray(value) for value in conditions.values()))
+        flat = np.stack([np.asarray(depth, float).ravel() for depth in depths])
+        best = int(np.argmax(flat.min(axis=0)))
+        return {words: float(by) for words, by in zip(conditions, flat[:, best], strict=True) if by < 0}
 
     def log_ratio(self, data: xr.Dataset, **constants: float) -> xr.DataArray:
         """$\\log(\\mathrm{left}/\\mathrm{right})$, signed so that a positive value violates the bound, per seed."""
@@ -105,4 +135,6 @@ class Bound:
             distance = self.tolerance * abs(right) - abs(left - right)
         else:
             distance = right - left if self.sense == "<=" else left - right
+            distance = distance + (self.resolution(fields(data)) if self.resolution else 0.0)
+        distance = distance.transpose(*left.dims, ...)
         return (distance >= 0) * 1.0 - (1 - max(self.delta, LEAST_DELTA)) if self.delta else distance

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ._bound import Bound, fields
+
 
 def signal_to_noise(n: Any, signal: Any, dim: Any, noise: Any = 1.0) -> Any:
     r"""The quantity that decides: $n\|\mu\|^4/(\sigma_p^4d)$.
@@ -47,7 +49,7 @@ def benign_error(flip: Any, ratio: Any, constant: float) -> Any:
     >>> round(float(benign_error(0.1, 1e9, 1.0)), 3)
     0.1
     """
-    return flip + np.exp(-np.asarray(ratio) / constant)
+    return flip + np.exp(-ratio / constant)
 
 
 def harmful_error(flip: Any) -> Any:
@@ -61,3 +63,54 @@ def harmful_error(flip: Any) -> Any:
     0.2
     """
     return flip + 0.1
+
+
+def _inside(p: Any) -> dict[str, Any]:
+    """Condition 4.1 with its constants and logarithms set to 1, in decades inside."""
+    signal = p.signal + p.strength * p.dim**0.25
+    return {
+        "p <= 1/4": np.log10(0.25 / np.maximum(p.flip, 1e-9)),
+        "d >= n^2": np.log10(p.dim / p.n**2),
+        "d >= n |mu|^2/sigma_p^2": np.log10(p.dim * p.noise**2 / np.maximum(p.n * signal**2, 1e-300)),
+    }
+
+
+def _ratio(p: Any) -> Any:
+    return signal_to_noise(p.n, p.signal + p.strength * p.dim**0.25, p.dim, p.noise)
+
+
+def _above(p: Any) -> dict[str, Any]:
+    return _inside(p) | {"n |mu|^4 >= sigma_p^4 d": np.log10(np.maximum(_ratio(p), 1e-300))}
+
+
+def _below(p: Any) -> dict[str, Any]:
+    return _inside(p) | {"n |mu|^4 <= sigma_p^4 d": -np.log10(np.maximum(_ratio(p), 1e-300))}
+
+
+def _error(data: Any) -> Any:
+    """The error on noisy labels, the flips of the test points averaged out: p + (1 - 2 p) times the clean error."""
+    flip = fields(data).flip
+    return flip + (1 - 2 * flip) * data.test_error
+
+
+BENIGN = Bound(
+    "benign",
+    r"error $\leq p+\exp(-n\|\mu\|^4/(C\sigma_p^4d))$",
+    "Kou et al. (2023), theorem 4.2",
+    left=_error,
+    right=lambda p, C: benign_error(p.flip, _ratio(p), C),
+    sense="<=",
+    regime=_above,
+    constants={"C": 1},
+    resolution=lambda p: 1 / p.tests,
+)
+HARMFUL = Bound(
+    "harmful",
+    r"error $\geq p+0.1$",
+    "Kou et al. (2023), theorem 4.3",
+    left=_error,
+    right=lambda p: harmful_error(p.flip),
+    sense=">=",
+    regime=_below,
+)
+BOUNDS = (BENIGN, HARMFUL)

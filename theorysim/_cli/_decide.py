@@ -1,0 +1,90 @@
+"""Claims decided: run what is missing, weigh each claim on its study, and give verdicts at one error rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .._claims import Claim
+from .._errors import InvalidArgument
+from .._experiment import Experiment
+from .._verdicts import Evidence, verdicts, weigh
+from ._run import papers, store_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: the data of each study that was needed, by experiment, preset and study
+Data = dict[tuple[str, str, str], "xr.Dataset"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim with its evidence and its verdict."""
+
+    paper: Experiment
+    claim: Claim
+    preset: str
+    evidence: Evidence
+    verdict: str
+
+    @property
+    def as_expected(self) -> bool:
+        return self.verdict == self.claim.expected
+
+    @property
+    def words(self) -> str:
+        """The evidence in words."""
+        found = self.evidence
+        if found.outside:
+            return found.outside
+        text = f"margin {found.mean:.3g} [{found.low:.3g}, {found.high:.3g}]"
+        text += f" at {found.part}" if found.part else ""
+        text += f"; {found.effect}" if found.effect else ""
+        text += f"; {found.depth:.2g} decades inside the regime" if found.depth is not None and found.depth >= 0.005 else ""
+        if self.verdict == "undecided" and found.needed:
+            text += f"; about {found.needed} seeds would decide"
+        return text
+
+    def plain(self) -> dict[str, Any]:
+        """The object of `--json`."""
+        return {
+            "experiment": self.paper.name,
+            "claim": self.claim.name,
+            "statement": self.claim.statement,
+            "source": self.claim.source,
+            "verdict": self.verdict,
+            "expected": self.claim.expected,
+            "evidence": self.words,
+            "seeds": self.evidence.seeds,
+        }
+
+
+def _preset(paper: Experiment, claim: Claim, asked: str | None) -> str | None:
+    """The preset at which a claim is decided; None if the asked one lacks its study."""
+    if asked is not None:
+        return asked if claim.study in paper.preset(asked) else None
+    return claim.preset or next(name for name, studies in paper.presets.items() if claim.study in studies)
+
+
+def decide(chosen: list[str], preset: str | None) -> tuple[list[Row], Data]:
+    """All claims of the chosen experiments (of all by default), with the data that decided them."""
+    found = papers(chosen, [] if preset is None else [preset])
+    weighed: list[tuple[Experiment, Claim, str, Evidence]] = []
+    data: Data = {}
+    for paper in found:
+        if preset is not None and preset not in paper.presets:
+            continue  # asked of all experiments
+        for claim in paper.claims:
+            size = _preset(paper, claim, preset)
+            if size is None:
+                continue
+            key = (paper.name, size, claim.study)
+            if key not in data:
+                tree = paper.run(size, claim.study, store=store_of(paper.name, size), progress=True)
+                data[key] = tree[claim.study].to_dataset()
+            weighed.append((paper, claim, size, weigh(claim, data[key])))
+    if not weighed:
+        raise InvalidArgument("preset", preset or "(any)", "no claim is decided there")
+    decided = verdicts([evidence for *_, evidence in weighed])
+    return [Row(*parts, verdict) for parts, verdict in zip(weighed, decided, strict=True)], data
