@@ -6,7 +6,7 @@ PRESET ?=
 
 FIGURES := $(if $(PRESET),--preset $(PRESET),--preset quick --preset asymptotic)
 
-.PHONY: setup figures verify test test-faults lint bench docs clean
+.PHONY: setup figures verify report test test-faults lint bench docs clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -26,8 +26,12 @@ figure-%: $(READY)
 verify: $(READY)
 	$(BIN)/theorysim verify $(if $(PRESET),--preset $(PRESET))
 
+# one HTML page with every verdict, its evidence and its figures
+report: $(READY)
+	$(BIN)/theorysim report $(if $(PRESET),--preset $(PRESET))
+
 test: $(READY)
-	$(BIN)/python -m pytest -m "not faults" $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not faults" $(ARGS)
 
 test-faults: $(READY)
 	$(BIN)/python -m pytest -m faults $(ARGS)

@@ -94,8 +94,7 @@ def trial(p: Params, key):
             seen["flipped"] = ts.named(noisy, "sample")
         return seen
 
-    times = p.steps if p.records == 1 else ts.log_times(p.steps, p.records)
-    rule = ts.dynamics.gradient_descent(loss, optax.sgd(p.lr))
+    rule, times = ts.dynamics.gradient_descent(loss, optax.sgd(p.lr)), ts.log_times(p.steps, p.records)
     return ts.simulate(rule, model, frame=space, key=keys.steps, times=times, observe=observe).records
 
 

@@ -19,8 +19,9 @@ jaxtyping.install_import_hook("theorysim", "beartype.beartype(conf=beartype.Bear
 hypothesis.settings.register_profile("theorysim", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("theorysim")
 
-#: a compilation that takes longer (seconds) is a program; the rest are single operations, and probes of a rule
-SLOW = 0.5
+#: a compilation that takes longer (seconds) is a program: those of the papers take two and more; the rest are single
+#: operations, toy trials and probes of a rule
+SLOW = 1.0
 #: programs that the whole suite may compile
 MOST_PROGRAMS = 40
 
@@ -51,8 +52,16 @@ def pytest_runtest_logfinish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if len(_compilations) > MOST_PROGRAMS and session.exitstatus == pytest.ExitCode.OK:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["programs"] = _compilations
+    elif len(_compilations) > MOST_PROGRAMS and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """Add up what the workers of a parallel run have compiled."""
+    _compilations.extend(map(tuple, getattr(node, "workeroutput", {}).get("programs", ())))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -37,9 +37,10 @@ def with_numbers(text, **smaller):
     return text
 
 
-COMMANDS = [
-    shlex.split(line, comments=True)[1:] for block in blocks("sh") for line in block.splitlines() if "theorysim " in line
-]
+LINES = {line for block in blocks("sh") for line in block.splitlines() if line.startswith("theorysim ")}
+COMMANDS = [shlex.split(line, comments=True)[1:] for line in sorted(LINES)]
+#: papers that the README has a reader begin
+BEGUN = {command[1] for command in COMMANDS if command[0] == "new"}
 
 
 def test_the_script_of_the_readme(capsys):
@@ -88,7 +89,7 @@ def test_a_command_of_the_readme_is_accepted(command):
     name, *rest = command
     context = get_command(app).commands[name].make_context(name, rest)  # raises for an unknown option
     given = context.params
-    for paper in [given["name"]] if given.get("name") else given.get("names") or []:
+    for paper in {given.get("name"), *(given.get("names") or [])} - BEGUN - {None}:
         assert paper in names()
         presets = given.get("preset") or []
         for preset in [presets] if isinstance(presets, str) else presets:

@@ -24,7 +24,7 @@ UNKNOWN = {
     "_simulate": ("_sweep", "_experiment", "_claims", "_cli", "plotting", "testing"),
     "analysis": ("_experiment", "_cli", "plotting", "testing"),
 }
-NAMESPACES = ("analysis", "dynamics", "exact", "laws", "models", "objectives", "observers", "plotting", "theory")
+NAMESPACES = ("analysis", "dynamics", "exact", "laws", "models", "objectives", "observers", "plotting", "testing", "theory")
 
 
 def imports(text: str, module: tuple[str, ...]) -> set[str]:
@@ -89,7 +89,7 @@ def test_importing_starts_no_library():
 
 def test_the_public_names():
     verbs = {"simulate", "sweep", "open", "load", "streams", "log_times", "named", "field"}
-    contract = {"Static", "Traced", "Experiment", "Study", "Claim", "InvalidArgument", "Refused"}
+    contract = {"Static", "Traced", "Experiment", "Study", "Claim", "Effect", "InvalidArgument", "Refused"}
     assert set(ts.__all__) == verbs | contract | set(NAMESPACES)
     assert len(set(ts.__all__)) == len(ts.__all__)
     assert set(dir(ts)) == {*ts.__all__, "__version__"}

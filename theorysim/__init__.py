@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import analysis, dynamics, exact, laws, models, objectives, observers, plotting, theory
-    from ._claims import Claim
+    from . import analysis, dynamics, exact, laws, models, objectives, observers, plotting, testing, theory
+    from ._claims import Claim, Effect
     from ._errors import InvalidArgument, Refused
     from ._experiment import Experiment, load
     from ._named import named
@@ -22,6 +22,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Claim": "_claims",
+    "Effect": "_claims",
     "Experiment": "_experiment",
     "InvalidArgument": "_errors",
     "Refused": "_errors",
@@ -37,12 +38,12 @@ _HOMES = {
     "streams": "_streams",
     "sweep": "_sweep",
 }
-_NAMESPACES = ("analysis", "dynamics", "exact", "laws", "models", "objectives", "observers", "plotting", "theory")
+_NAMESPACES = ("analysis", "dynamics", "exact", "laws", "models", "objectives", "observers", "plotting", "testing", "theory")
 
 __all__ = [  # noqa: RUF022  (verbs first, then the contract of a paper, then the namespaces)
     "simulate", "sweep", "open", "load", "streams", "log_times", "named",
-    "field", "Static", "Traced", "Experiment", "Study", "Claim", "InvalidArgument", "Refused",
-    "analysis", "dynamics", "exact", "laws", "models", "objectives", "observers", "plotting", "theory",
+    "field", "Static", "Traced", "Experiment", "Study", "Claim", "Effect", "InvalidArgument", "Refused",
+    "analysis", "dynamics", "exact", "laws", "models", "objectives", "observers", "plotting", "testing", "theory",
 ]  # fmt: skip
 
 

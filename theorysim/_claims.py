@@ -18,7 +18,11 @@ VERDICTS = ("holds", "fails", "undecided", "not applicable")
 
 
 class Effect(NamedTuple):
-    """What was measured, beside what the theorem states: an exponent, an error, a time."""
+    """What was measured, beside what the theorem states: an exponent, an error, a time.
+
+    >>> str(Effect("exponent", 0.2481, 0.2475, 0.2488, 0.25))
+    'exponent 0.248 [0.247, 0.249] against 0.25'
+    """
 
     name: str
     value: float
@@ -120,11 +124,10 @@ def inside_only(margins: xr.DataArray, inside: Any) -> xr.DataArray:
     import xarray as xr
 
     rest = [dim for dim in margins.dims if dim != "seed"]
-    kept = xr.DataArray(inside) if not hasattr(inside, "dims") else inside
-    kept = (kept & (margins.isel(seed=0) == margins.isel(seed=0))) if rest else kept
     flat = margins.transpose("seed", *rest)
     values = np.asarray(flat).reshape(flat.sizes["seed"], -1)
-    keep = np.broadcast_to(np.asarray(kept.transpose(*rest) if rest else kept), flat.shape[1:]).ravel()
+    kept = (xr.DataArray(inside) & xr.ones_like(flat.isel(seed=0), dtype=bool)).transpose(*rest)
+    keep = np.asarray(kept).ravel()
     grid = np.meshgrid(*(margins[dim].values for dim in rest), indexing="ij")
     labels = [", ".join(f"{dim}={v.ravel()[i]:g}" for dim, v in zip(rest, grid, strict=True)) for i in np.flatnonzero(keep)]
     return xr.DataArray(values[:, keep], {"seed": margins["seed"], "cell": labels}, ("seed", "cell"))

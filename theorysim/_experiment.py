@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import traceback
@@ -143,16 +142,15 @@ def told(path: Path, what: str = "") -> Iterator[None]:
 
 def module(path: Path) -> ModuleType:
     """Import a file by its path; an error in it is told in one line, with its own line number."""
-    parse(path)
+    tree = parse(path)
     label = f"theorysim_file_{abs(hash(str(path.resolve())))}_{path.stem}"
-    spec = importlib.util.spec_from_file_location(label, path)
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
+    loaded = ModuleType(label)
+    loaded.__file__ = str(path)
     sys.modules[label] = loaded  # annotations are resolved in the module's own names
     try:
         with told(path):
-            spec.loader.exec_module(loaded)
+            # not an import: that would leave bytecode beside the file, and prefer it to a file that changed within a second
+            exec(compile(tree, str(path), "exec"), vars(loaded))
     except Refused:
         del sys.modules[label]
         raise

@@ -30,22 +30,25 @@ class Run(NamedTuple):
     state: Any
 
 
-def log_times(steps: int, count: int) -> np.ndarray:
+def log_times(steps: int, count: int) -> np.ndarray | int:
     """At most `count` distinct observation times from 0 to `steps`, even on a logarithmic axis after 0.
 
-    **Arguments:** `steps` >= 1, the last time; `count` >= 2.
+    **Arguments:** `steps` >= 1, the last time; `count` >= 1.
 
-    **Returns:** increasing whole numbers that begin with 0 and end with `steps`.
+    **Returns:** increasing whole numbers that begin with 0 and end with `steps`; for a count of 1 the number `steps`, which
+    observes the end only.
 
     **Raises:** `InvalidArgument` out of these ranges.
 
-    >>> log_times(100, 6).tolist()
-    [0, 1, 3, 10, 32, 100]
+    >>> [int(t) for t in log_times(100, 6)], log_times(100, 1)
+    ([0, 1, 3, 10, 32, 100], 100)
     """
     if not isinstance(steps, int | np.integer) or steps < 1:
         raise InvalidArgument("steps", steps, "must be a whole number >= 1")
-    if not isinstance(count, int | np.integer) or count < 2:
-        raise InvalidArgument("count", count, "must be a whole number >= 2")
+    if not isinstance(count, int | np.integer) or count < 1:
+        raise InvalidArgument("count", count, "must be a whole number >= 1")
+    if count == 1:
+        return int(steps)
     return np.unique(np.concatenate([[0], np.rint(np.geomspace(steps, 1, count - 1))]).astype(int))
 
 

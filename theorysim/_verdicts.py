@@ -97,7 +97,7 @@ def _outside(claim: Claim, data: xr.Dataset) -> str:
 def _depth(claim: Claim, data: xr.Dataset) -> float | None:
     if claim.bound is not None and claim.bound.regime is not None:
         return float(np.max(claim.bound.depth(fields(data))))
-    return min(map(float, claim.regime(data).values())) if claim.regime and claim.bound is None else None
+    return min(map(float, claim.regime(data).values()), default=None) if claim.regime and claim.bound is None else None
 
 
 def _seeds_needed(mean: float, deviation: float, count: int) -> int:

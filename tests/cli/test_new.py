@@ -84,3 +84,15 @@ def refused(theorysim, contents, name, rule):
     assert rule in said.err
     assert said.err.count("\n") == 1
     assert contents() == before
+
+
+def test_a_mistake_in_a_drawing_is_told_with_its_line(theorysim, work):
+    theorysim("new", "my_paper")
+    file = work / "figures/my_paper.py"
+    text = file.read_text().replace('data["signal"]', 'data["signals"]')
+    file.write_text(text)
+    said = theorysim("figure", "my_paper")
+    line = next(k for k, row in enumerate(text.splitlines(), 1) if "signals" in row)
+    assert said.code == 2
+    assert f"figures/my_paper.py: line {line}: draw(quick): KeyError" in said.err
+    assert "Traceback" not in said.err

@@ -1,4 +1,4 @@
-"""The command line: `theorysim list | new | run | verify | figure | show`."""
+"""The command line: `theorysim list | new | run | verify | report | hunt | figure | show`."""
 
 from __future__ import annotations
 

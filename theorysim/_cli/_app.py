@@ -17,6 +17,7 @@ app = typer.Typer(
 Name = Annotated[str, typer.Argument(help="An experiment: its name, or a path to its file.")]
 Names = Annotated[list[str] | None, typer.Argument(help="Experiments; all of them by default.")]
 Presets = Annotated[list[str] | None, typer.Option("--preset", help="A size: quick, paper, asymptotic, .. May be repeated.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Start anew, whatever is stored.")]
 Executor = Annotated[str, typer.Option(help="Where trials run: local.")]
 
 
@@ -51,7 +52,7 @@ def run(
     seed: Annotated[str, typer.Option(help="The root seed.")] = "0",
     store: Annotated[Path | None, typer.Option(help="Folder of the store; results/NAME/PRESET.zarr by default.")] = None,
     executor: Executor = "local",
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start anew, whatever is stored.")] = False,
+    fresh: Fresh = False,
     x64: Annotated[bool, typer.Option("--x64", help="float64 instead of float32.")] = False,
 ) -> None:
     """Run a preset of an experiment; what is stored already is not run again."""
@@ -65,11 +66,24 @@ def verify(
     names: Names = None,
     preset: Annotated[str | None, typer.Option(help="Decide all claims at this size.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print a list of objects instead of a table.")] = False,
+    fresh: Fresh = False,
 ) -> None:
     """Run what is missing and decide every claim; exit code 1 if a verdict differs from the expected one."""
     from ._verify import verify
 
-    raise typer.Exit(verify(names or [], preset, json))
+    raise typer.Exit(verify(names or [], preset, json, fresh))
+
+
+@app.command()
+def report(
+    names: Names = None,
+    preset: Annotated[str | None, typer.Option(help="Decide all claims at this size.")] = None,
+    out: Annotated[Path, typer.Option(help="The page, one HTML file.")] = Path("results/report.html"),
+) -> None:
+    """Decide every claim and write a page with verdicts, evidence and figures; exit code as for verify."""
+    from ._report import report
+
+    raise typer.Exit(report(names or [], preset, out))
 
 
 @app.command()

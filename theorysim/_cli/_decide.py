@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._claims import Claim
 from .._errors import InvalidArgument
-from .._experiment import Experiment
+from .._experiment import Experiment, told
 from .._verdicts import Evidence, verdicts, weigh
 from ._run import papers, store_of
 
@@ -67,12 +67,12 @@ def _preset(paper: Experiment, claim: Claim, asked: str | None) -> str | None:
     return claim.preset or next(name for name, studies in paper.presets.items() if claim.study in studies)
 
 
-def decide(chosen: list[str], preset: str | None) -> tuple[list[Row], Data]:
+def decide(chosen: list[str], preset: str | None, fresh: bool = False) -> tuple[list[Row], Data]:
     """All claims of the chosen experiments (of all by default), with the data that decided them."""
-    found = papers(chosen, [] if preset is None else [preset])
+    chosen_papers = papers(chosen, [] if preset is None else [preset])
     weighed: list[tuple[Experiment, Claim, str, Evidence]] = []
     data: Data = {}
-    for paper in found:
+    for paper in chosen_papers:
         if preset is not None and preset not in paper.presets:
             continue  # asked of all experiments
         for claim in paper.claims:
@@ -81,9 +81,12 @@ def decide(chosen: list[str], preset: str | None) -> tuple[list[Row], Data]:
                 continue
             key = (paper.name, size, claim.study)
             if key not in data:
-                tree = paper.run(size, claim.study, store=store_of(paper.name, size), progress=True)
+                tree = paper.run(size, claim.study, store=store_of(paper.name, size), progress=True, fresh=fresh)
                 data[key] = tree[claim.study].to_dataset()
-            weighed.append((paper, claim, size, weigh(claim, data[key])))
+            assert paper.path is not None
+            with told(paper.path, f"claim {claim.name}: "):
+                found = weigh(claim, data[key])
+            weighed.append((paper, claim, size, found))
     if not weighed:
         raise InvalidArgument("preset", preset or "(any)", "no claim is decided there")
     decided = verdicts([evidence for *_, evidence in weighed])

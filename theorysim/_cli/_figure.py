@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from .._errors import InvalidArgument
-from .._experiment import module, told
+from .._experiment import Experiment, module, told
 from .._find import find
 from ..plotting import save, style
 from ._run import papers, store_of
@@ -41,7 +41,7 @@ def draw(chosen: list[str], presets: list[str], out: Path) -> None:
 def figures_of(paper: Experiment, preset: str, drawing: ModuleType) -> tuple[dict[str, Figure], xr.DataTree]:
     """The figures of a preset, and the data that they show; what is missing is run."""
     data = paper.run(preset, store=store_of(paper.name, preset), progress=True)
-    with style():
+    with style(), told(Path(str(drawing.__file__)), f"draw({preset}): "):
         return drawing.draw(data), data
 
 

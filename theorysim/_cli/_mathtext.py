@@ -6,14 +6,15 @@ import html
 import re
 from collections import deque
 
-_GREEK = dict(
-    zip(
-        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega".split(),
-        "αβγδεζηθικλμνξπρστφχψω",
-        strict=True,
-    )
-) | {"varepsilon": "ε", "vartheta": "ϑ", "varphi": "φ", "ell": "ℓ"}
-_UPRIGHT = dict(zip("Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega".split(), "ΓΔΘΛΞΠΣΦΨΩ", strict=True)) | {
+_GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "zeta": "ζ", "eta": "η",
+    "theta": "θ", "vartheta": "ϑ", "iota": "ι", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π",
+    "rho": "ρ", "sigma": "σ", "tau": "τ", "upsilon": "υ", "phi": "φ", "varphi": "φ", "chi": "χ", "psi": "ψ", "omega": "ω",
+    "ell": "ℓ",
+}  # fmt: skip
+_UPRIGHT = {
+    "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Xi": "Ξ", "Pi": "Π", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ",
+    "Omega": "Ω",
     "|": "‖", "cdot": "·", "ldots": "…", "dots": "…", "cdots": "⋯", "infty": "∞", "partial": "∂", "nabla": "∇", "sum": "∑",
     "prod": "∏", "int": "∫", "langle": "⟨", "rangle": "⟩", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉",
     "top": "⊤", "perp": "⊥", "prime": "′", "odot": "⊙", "forall": "∀", "exists": "∃", "circ": "∘", "mid": "|", "vert": "|",
@@ -28,7 +29,7 @@ _RELATIONS = {
 _ACCENTS = {"bar": "\u0304", "overline": "\u0304", "hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303", "dot": "\u0307"}
 _DOUBLE = dict(zip("CENPQRZ", "ℂ𝔼ℕℙℚℝℤ", strict=True))
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\?.", re.DOTALL)
-_CHARACTERS = {"-": "−", "*": "∗", "'": "′", "~": "\u2009", " ": ""}
+_CHARACTERS = {"-": "−", "*": "∗", "'": "′", "~": "\u2009", " ": "", ",": ",\u2009"}
 
 
 def as_html(text: str) -> str:
@@ -71,16 +72,20 @@ def _row(tokens: deque[str]) -> str:
             tokens.appendleft(token)
         scripts: dict[str, str] = {}
         while tokens and tokens[0] in ("^", "_") and tokens[0] not in scripts:
-            scripts[tokens.popleft()] = _argument(tokens)
+            which = tokens.popleft()
+            scripts[which] = _argument(tokens)
         low, high = (f"<{tag}>{scripts[s]}</{tag}>" if s in scripts else "" for s, tag in (("_", "sub"), ("^", "sup")))
-        parts.append(base + (f'<span class="scripts">{low}{high}</span>' if low and high else low + high))
+        if low and high:  # one above the other, on the line of what they stand at
+            parts.append(f'<span class="bound">{base}<span class="scripts">{low}{high}</span></span>')
+        else:
+            parts.append(base + low + high)
     return "".join(parts).strip("\u2009")
 
 
 def _argument(tokens: deque[str]) -> str:
     while tokens and tokens[0] == " ":
         tokens.popleft()
-    return _atom(tokens.popleft(), tokens) if tokens else ""
+    return _atom(tokens.popleft(), tokens).strip("\u2009") if tokens else ""
 
 
 def _atom(token: str, tokens: deque[str]) -> str:

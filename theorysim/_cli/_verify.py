@@ -13,8 +13,8 @@ from ._decide import Row, decide
 _COLOURS = {"holds": "green", "fails": "red", "undecided": "yellow", "not applicable": "cyan"}
 
 
-def verify(chosen: list[str], preset: str | None, as_json: bool) -> int:
-    rows, _ = decide(chosen, preset)
+def verify(chosen: list[str], preset: str | None, as_json: bool, fresh: bool) -> int:
+    rows, _ = decide(chosen, preset, fresh)
     if as_json:
         print(json.dumps([row.plain() for row in rows], indent=2))
     else:

@@ -142,8 +142,10 @@ def _run_rows(
     out = compiled.run(*layout.inputs(padded, grid))
     cells, real = layout.cells(rows)
     count = len(rows)
+    # a batch on the border of two chunks may hold cells that the store has: they are not counted twice
+    new = int((columns.data["status"][cells[real]] == 0).sum())
     nonfinite = columns.put(cells[real], {name: value[:count][real] for name, value in out.items()})
-    reporter.advance(int(real.sum()), nonfinite)
+    reporter.advance(new, nonfinite)
 
 
 def _save(stored: StoredPart, chunks: list[tuple[int, int]], missing: set[int], columns: Columns) -> set[int]:

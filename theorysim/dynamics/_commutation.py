@@ -19,6 +19,8 @@ from .._errors import Refused
 #: gradient sizes: a clipping threshold bites at some of them
 _SCALES = (1e-3, 1.0, 1e3)
 _STEPS = 3
+#: defects found in this process: a sweep traces its trial again, but need not compile the same probe again
+_probed: dict[tuple[str, str], float] = {}
 
 
 def _defect(transformation: optax.GradientTransformation, gradients: Array, bias: Array, rotation: Array) -> Array:
@@ -49,8 +51,12 @@ def require_commutation(transformation: optax.GradientTransformation) -> None:
     try:
         staged = jax.make_jaxpr(lambda *a: _defect(transformation, *a))(*arrays)
         filled = [c if not isinstance(c, Tracer) else np.full(c.shape, 0.1, c.dtype) for c in staged.consts]
-        with jax.ensure_compile_time_eval():
-            defect = float(jax.jit(jaxpr_as_fun(ClosedJaxpr(staged.jaxpr, filled)))(*arrays)[0])
+        # the jaxpr prints its structure, the constants are its numbers: equal both, equal probe
+        name = (str(staged.jaxpr), repr([np.asarray(c).tolist() for c in filled]))
+        if name not in _probed:
+            with jax.ensure_compile_time_eval():
+                _probed[name] = float(jax.jit(jaxpr_as_fun(ClosedJaxpr(staged.jaxpr, filled)))(*arrays)[0])
+        defect = _probed[name]
     except Exception as error:  # whatever an unknown transformation raises, it was not shown to commute
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise Refused(f"reduced frame: the transformation could not be probed ({reason}); {remedy}") from error

@@ -86,7 +86,7 @@ def _flipped(p: Any) -> dict[str, Any]:
     """Conditions of theorems 4.1 and 4.2: some flipped samples in each class, a signal of the order of the noise."""
     ratio = signal_ratio(p.n, p.signal, p.dim, p.noise)
     return {
-        "flipped samples: tau >= 1/n": np.log10(np.maximum(p.n * np.minimum(p.flip_plus, p.flip_minus), 1e-300)),
+        "flipped samples: tau >= 1/n": np.log10(np.maximum(p.n * np.minimum(p.flip_plus, p.flip_minus), 1e-3)),
         "n SNR^2 >= 1": np.log10(np.maximum(ratio, 1e-300)),
         "n SNR^2 <= 100": 2 - np.log10(np.maximum(ratio, 1e-300)),
     }
