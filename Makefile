@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/ready
 PRESET ?=
 
-FIGURES := $(if $(PRESET),--preset $(PRESET),--preset quick --preset asymptotic)
+FIGURES := $(if $(PRESET),--preset $(PRESET),--preset quick --preset asymptotic) $(if $(FRESH),--fresh)
 
 .PHONY: setup figures verify report test test-faults lint bench docs clean
 .DELETE_ON_ERROR:
@@ -16,7 +16,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,real]'
 	@touch $@
 
-# draws what `quick` and `asymptotic` show, or another PRESET=...; what is stored is not run again
+# draws what `quick` and `asymptotic` show, or another PRESET=...; what is stored is not run again, unless FRESH=1
 figures: $(READY)
 	$(BIN)/theorysim figure $(FIGURES)
 
@@ -24,11 +24,11 @@ figure-%: $(READY)
 	$(BIN)/theorysim figure $* $(FIGURES)
 
 verify: $(READY)
-	$(BIN)/theorysim verify $(if $(PRESET),--preset $(PRESET))
+	$(BIN)/theorysim verify $(if $(PRESET),--preset $(PRESET)) $(if $(FRESH),--fresh)
 
 # one HTML page with every verdict, its evidence and its figures
 report: $(READY)
-	$(BIN)/theorysim report $(if $(PRESET),--preset $(PRESET))
+	$(BIN)/theorysim report $(if $(PRESET),--preset $(PRESET)) $(if $(FRESH),--fresh)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not faults" $(ARGS)

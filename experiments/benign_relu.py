@@ -192,27 +192,27 @@ def predicted(data: xr.Dataset) -> xr.DataArray:
 CLAIMS = [
     ts.Claim(
         "chance_without_signal", r"without signal the error on noisy labels is in [.47, .53]", STORED, "coarse",
-        lambda data: within(noisy(data).sel(signal=0).mean("dim"), 0.47, 0.53),
+        lambda data: within(noisy(data).sel(signal=0).mean("dim"), 0.47, 0.53), figure="map",
     ),
     ts.Claim(
         "benign_floor", r"for $\|\mu\|\geq6$ the error on noisy labels is in [.08, .20] in every cell", STORED, "coarse",
-        lambda data: within(noisy(data).sel(signal=slice(6, None)), 0.08, 0.20),
+        lambda data: within(noisy(data).sel(signal=slice(6, None)), 0.08, 0.20), figure="map",
     ),
     ts.Claim(
         "benign_mean", r"for $\|\mu\|\geq6$ its mean is within .01 of the stored .112", STORED, "coarse",
-        lambda data: within(noisy(data).sel(signal=slice(6, None)).mean(("signal", "dim")), 0.102, 0.122),
+        lambda data: within(noisy(data).sel(signal=slice(6, None)).mean(("signal", "dim")), 0.102, 0.122), figure="map",
     ),
     ts.Claim(
         "falls_with_signal", r"block means fall with $\|\mu\|$, up to .01", STORED, "coarse",
-        lambda data: 0.01 - blocks(noisy(data)).diff("signal"),
+        lambda data: 0.01 - blocks(noisy(data)).diff("signal"), figure="map",
     ),
     ts.Claim(
         "grows_with_dim", r"for $\|\mu\|<4$ block means grow with $d$, up to .01", STORED, "coarse",
-        lambda data: 0.01 + below_four(blocks(noisy(data))).diff("dim"),
+        lambda data: 0.01 + below_four(blocks(noisy(data))).diff("dim"), figure="map",
     ),
     ts.Claim(
         "fits_training_data", r"the training loss is below .01 on both sides of the boundary", THRESHOLD, "exponent",
-        lambda data: 0.01 - data.train_loss,
+        lambda data: 0.01 - data.train_loss, figure="exponent",
     ),
     ts.Claim(
         "exponent", r"the 10 % boundary follows $\|\mu\|^*\propto d^{1/4}$: exponent in [.23, .27]", THRESHOLD, "exponent",
@@ -234,7 +234,7 @@ CLAIMS = [
     ),
     ts.Claim(
         "needs_labels", r"coin-flip labels still give an error under .1 at the strongest signal", "control: flips 1/2",
-        "no_labels", lambda data: 0.1 - data.test_error.isel(strength=-1), expected="fails",
+        "no_labels", lambda data: 0.1 - data.test_error.isel(strength=-1), expected="fails", figure="exponent",
     ),
 ]  # fmt: skip
 

@@ -159,8 +159,11 @@ STOP, CLEAN_LABELS = "Huang et al. (2025), proposition 4.3", "Huang et al. (2025
 ON_DIGITS = "the paper's two stages, on real data"
 
 
+PANEL = {"curves": "stages", "digits": "early_stopping", "selection": "selection", "digits_selection": "selection"}
+
+
 def claim(name, statement, source, check, study="curves", preset="paper", expected="holds", applies=THEORY.LATE.outside):
-    return ts.Claim(name, statement, source, study, check, expected, preset, applies)
+    return ts.Claim(name, statement, source, study, check, expected, preset, applies, figure=PANEL.get(study, "stages"))
 
 
 CLAIMS = [

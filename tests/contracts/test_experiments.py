@@ -89,5 +89,7 @@ def test_claims_give_margins_for_each_seed(name, claim):
     assert item.study in load(name).preset(preset)
     data = synthetic(name, preset, item.study, np.random.default_rng(0))
     margins = item.check(data)
-    assert margins.sizes["seed"] == data.sizes["seed"]
+    # a bound with an open constant spends half of the seeds on its fit
+    used = data.sizes["seed"] // 2 if item.bound is not None and item.bound.constants else data.sizes["seed"]
+    assert margins.sizes["seed"] == used
     assert margins.dtype.kind == "f"

@@ -79,11 +79,12 @@ def report(
     names: Names = None,
     preset: Annotated[str | None, typer.Option(help="Decide all claims at this size.")] = None,
     out: Annotated[Path, typer.Option(help="The page, one HTML file.")] = Path("results/report.html"),
+    fresh: Fresh = False,
 ) -> None:
     """Decide every claim and write a page with verdicts, evidence and figures; exit code as for verify."""
     from ._report import report
 
-    raise typer.Exit(report(names or [], preset, out))
+    raise typer.Exit(report(names or [], preset, out, fresh))
 
 
 @app.command()
@@ -104,11 +105,12 @@ def figure(
     names: Names = None,
     preset: Presets = None,
     out: Annotated[Path, typer.Option(help="Folder of the figures.")] = Path("figures/out"),
+    fresh: Fresh = False,
 ) -> None:
     """Run what is missing and draw the figures."""
     from ._figure import draw
 
-    draw(names or [], preset or ["quick"], out)
+    draw(names or [], preset or ["quick"], out, fresh)
 
 
 @app.command()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SMALL = 110
 
 
-def draw(chosen: list[str], presets: list[str], out: Path) -> None:
+def draw(chosen: list[str], presets: list[str], out: Path, fresh: bool) -> None:
     if any(place.is_file() for place in (out, *out.parents)):
         raise InvalidArgument("out", str(out), "is a file, or below one; figures go into a folder")
     asked = [(paper, drawing_of(paper)) for paper in papers(chosen, presets)]
@@ -28,7 +28,7 @@ def draw(chosen: list[str], presets: list[str], out: Path) -> None:
         for preset in presets:
             if preset not in paper.presets:
                 continue  # asked for all experiments: each draws the sizes that it has
-            figures, _ = figures_of(paper, preset, drawing)
+            figures, _ = figures_of(paper, preset, drawing, fresh)
             for name, figure in figures.items():
                 for ending in ("pdf", "png"):
                     save(figure, out / f"{paper.name}-{preset}-{name}.{ending}")
@@ -38,9 +38,11 @@ def draw(chosen: list[str], presets: list[str], out: Path) -> None:
                     save(figure, gallery / f"{paper.name}-{name}.png", dpi=SMALL)
 
 
-def figures_of(paper: Experiment, preset: str, drawing: ModuleType) -> tuple[dict[str, Figure], xr.DataTree]:
+def figures_of(
+    paper: Experiment, preset: str, drawing: ModuleType, fresh: bool = False
+) -> tuple[dict[str, Figure], xr.DataTree]:
     """The figures of a preset, and the data that they show; what is missing is run."""
-    data = paper.run(preset, store=store_of(paper.name, preset), progress=True)
+    data = paper.run(preset, store=store_of(paper.name, preset), progress=True, fresh=fresh)
     with style(), told(Path(str(drawing.__file__)), f"draw({preset}): "):
         return drawing.draw(data), data
 

@@ -17,7 +17,7 @@ from ._panels import pictures
 from ._run import papers, store_of
 
 
-def report(chosen: list[str], preset: str | None, out: Path) -> int:
+def report(chosen: list[str], preset: str | None, out: Path, fresh: bool) -> int:
     if out.is_dir() or any(place.is_file() for place in out.parents):
         raise InvalidArgument("out", str(out), "is a folder, or below a file; a report is a file")
     found = papers(chosen, [] if preset is None else [preset])
@@ -27,7 +27,7 @@ def report(chosen: list[str], preset: str | None, out: Path) -> int:
     drawings = {
         paper.name: module(drawing_of(paper)) for paper in found if paper.claims and (preset is None or preset in paper.presets)
     }
-    rows, _ = decide(chosen, preset)
+    rows, _ = decide(chosen, preset, fresh)
     drawn, sources = [], []
     for (name, size), paper in {(row.paper.name, row.preset): row.paper for row in rows}.items():
         figures, _ = figures_of(paper, size, drawings[name])

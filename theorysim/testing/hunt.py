@@ -34,6 +34,9 @@ class Hit:
     - `refuted`: whether that is below the level of 0.001.
     - `depth`: how deep inside the regime, in decades.
     - `tried`: points that were tried.
+
+    >>> Hit({"dim": 1e6}, margin=-0.1, p_value=1e-9, refuted=True, depth=0.5, tried=640).refuted
+    True
     """
 
     point: dict[str, float]
