@@ -226,6 +226,11 @@ CLAIMS = [
         "predicts_the_boundary", r"$\|\mu\|^*=\sigma_p(Cd/n)^{1/4}$ with $C$ from $d=10^6$ holds within 5 % at $d=10^9$",
         THRESHOLD, "exponent", lambda data: within(predicted(data), 0.95, 1.05), figure="exponent",
     ),
+    ts.Claim(
+        "reaches_the_floor", r"at $\|\mu\|=4\,d^{1/4}$ the error is the bound's limit $p$, within .01", THRESHOLD, "exponent",
+        lambda data: within(noisy(data).isel(strength=-1) - THEORY.benign_error(0.1, 20 * 4.0**4, 20.0), -0.01, 0.01),
+        figure="collapse",
+    ),
     ts.Claim.of(THEORY.BENIGN, "exponent", along="dim", figure="collapse"),
     ts.Claim.of(THEORY.HARMFUL, "published_range", figure="exponent"),
     ts.Claim(

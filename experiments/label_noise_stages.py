@@ -18,7 +18,7 @@ import xarray as xr
 
 import theorysim as ts
 
-T1 = 5  # derived: 0.05 n m / (eta sigma^2 d) at the settings below
+T1 = 5  # derived: 0.05 n m / (eta sigma^2 d), as THEORY.at_first_stage has it
 
 
 @dataclass(frozen=True)
@@ -139,19 +139,21 @@ PRESETS = {
 
 THEORY = ts.theory.label_noise_stages
 LOG2 = THEORY.LOG2
-
-
-def at_t1(data: xr.Dataset) -> xr.Dataset:
-    return data.sel(time=T1)
+at_t1 = THEORY.at_first_stage
 
 
 def at_end(data: xr.Dataset) -> xr.Dataset:
     return data.isel(time=-1)
 
 
-def rise(data: xr.Dataset) -> xr.DataArray:
+def early_digits(data: xr.Dataset) -> xr.Dataset:
+    """The digits have no known noise level, hence no T1 of their own: the synthetic one."""
+    return data.sel(time=T1)
+
+
+def rise(data: xr.Dataset, first=at_t1) -> xr.DataArray:
     """How much the test error grows after T1."""
-    return at_end(data).test_error - at_t1(data).test_error
+    return at_end(data).test_error - first(data).test_error
 
 
 FIRST, SECOND = "Huang et al. (2025), theorem 4.1", "Huang et al. (2025), theorem 4.2"
@@ -194,11 +196,11 @@ CLAIMS = [
     claim("control_signal", "without signal at most 5 % of the flipped samples are fitted at T1 too", "control: mu = 0",
           lambda data: 0.05 - at_t1(data).accuracy_noisy, "no_signal", expected="fails", applies=None),
     claim("digits_first_stage", "at T1 at most 10 % of the flipped digits are fitted", ON_DIGITS,
-          lambda data: 0.1 - at_t1(data).accuracy_noisy, study="digits", preset="digits", applies=None),
+          lambda data: 0.1 - early_digits(data).accuracy_noisy, study="digits", preset="digits", applies=None),
     claim("digits_selection", "at T1 the loss detects flipped digits: AUROC at least .97", ON_DIGITS,
           lambda data: data.auroc - 0.97, "digits_selection", "digits", applies=None),
     claim("digits_rise", "on digits the test error rises by more than .03 after T1", ON_DIGITS,
-          lambda data: rise(data) - 0.03, study="digits", preset="digits", applies=None),
+          lambda data: rise(data, early_digits) - 0.03, study="digits", preset="digits", applies=None),
 ]  # fmt: skip
 
 EXPERIMENT = ts.Experiment(params=Params, trial=trial, presets=PRESETS, claims=CLAIMS)

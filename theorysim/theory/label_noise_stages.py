@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ._bound import Bound, fields
+from .benign_relu import benign_error, signal_to_noise
 
 #: the loss of an output of 0: the threshold between clean and flipped samples at the end of stage one (proposition 4.3)
 LOG2 = math.log(2)
@@ -74,12 +75,12 @@ def clean_error(n: Any, signal: Any, dim: Any, constant: float, noise: Any = 1.0
 
     **Arguments:** `n`: samples; `signal`: $\|\mu\|$; `dim`: $d$; `constant`: $C>0$, not given; `noise`: $\sigma_\xi$.
 
-    Source: Huang et al. (2025), theorem 4.4.
+    The bound of `benign_relu` at $p=0$. Source: Huang et al. (2025), theorem 4.4.
 
     >>> round(float(clean_error(1, 1.0, 1.0, 1.0)), 4)
     0.3679
     """
-    return np.exp(-n * signal**4 / (constant * noise**4 * dim))
+    return benign_error(0.0, signal_to_noise(n, signal, dim, noise), constant)
 
 
 def _flipped(p: Any) -> dict[str, Any]:
