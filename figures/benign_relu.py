@@ -30,10 +30,18 @@ def draw(data: xr.DataTree) -> dict[str, Figure]:
     return figures
 
 
+def boundary_at_cut(data: xr.Dataset) -> xr.DataArray:
+    return ts.analysis.phase_boundary(data, "test_error_noisy", CUT, along="signal")
+
+
 def heat_maps(data: xr.Dataset, n: int = 20) -> dict[str, Figure]:
     """The published map of the test error on noisy labels, and the same cut at 0.2, with the theorem's curve."""
     error = data.test_error_noisy.mean("seed")
-    edge = ts.analysis.phase_boundary(data, "test_error_noisy", CUT, along="signal")
+    edge = boundary_at_cut(data)
+    rng = np.random.default_rng(0)
+    seeds = data.sizes["seed"]
+    edges = [boundary_at_cut(data.isel(seed=rng.integers(seeds, size=seeds))) for _ in range(60)]
+    low, high = np.nanquantile(np.stack(edges), (0.025, 0.975), axis=0)
     # the theorem leaves its constant open: the one that fits best in logarithms at the exponent 1/4
     constant = float(np.exp(np.mean(np.log(n * edge**4 / edge.dim))))
     theory = from_theory.critical_signal(n, error.dim, constant)
@@ -45,11 +53,13 @@ def heat_maps(data: xr.Dataset, n: int = 20) -> dict[str, Figure]:
         else:
             plot.heat_map(axes, shown, "signal", "dim", cmap="Greys", vmin=-0.4, vmax=1.6)
             axes.text(0.04, 0.7, f"error > {CUT}", transform=axes.transAxes, color="white")
-            axes.text(0.96, 0.3, rf"error $\leq$ {CUT}", transform=axes.transAxes, ha="right")
-        axes.plot(edge, edge.dim, "o", color="white", markeredgecolor="black", markersize=3, label=f"measured: error {CUT}")
-        axes.plot(theory, error.dim, color=plot.COLORS[1], label=rf"theory: $n\|\mu\|^4/(\sigma_p^4d)={constant:.1f}$")
+            axes.text(0.96, 0.7, rf"error $\leq$ {CUT}", transform=axes.transAxes, ha="right")
+        axes.plot(edge, edge.dim, "o", color="white", markeredgecolor="black", markersize=3, label=f"measured, {seeds} seeds")
+        axes.fill_betweenx(edge.dim, low, high, color="white", alpha=0.45, linewidth=0, label="95 % over seeds")
+        law = rf"$\|\mu\|^4=C\sigma_p^4d/n$, $C={constant:.1f}$ fitted"
+        axes.plot(theory, error.dim, color=plot.COLORS[1], label=law)
         axes.set(xlabel=SIGNAL, ylabel="dimension $d$", xlim=(0, 9.9))
-        axes.legend(loc="center right")
+        axes.legend(loc="lower right")
         figures[name] = figure
     return figures
 
@@ -64,9 +74,8 @@ def curves(data: xr.Dataset) -> Figure:
     plot.band(right, data.test_error_noisy, "time", "test error, noisy labels", color=plot.COLORS[1], linestyle="--")
     plot.band(right, data.test_error, "time", "test error, true labels", color=plot.COLORS[2], linestyle=":")
     left.set(xlabel="iteration", ylabel=r"margin $y_if(x_i)$ on training data")
-    right.set(xlabel="iteration", ylabel="value", ylim=(0, 1))
-    right.axhline(0.1, color="black", linewidth=0.8)
-    right.annotate("flip rate $p$", (100, 0.1), (0, 3), textcoords="offset points", ha="right", fontsize=8)
+    right.axhline(0.1, color="black", linewidth=0.8, label="flip rate $p$")
+    right.set(xlabel="iteration", ylabel="loss, error", ylim=(0, 1))
     for axes in (left, right):
         axes.legend()
     return figure
@@ -123,15 +132,16 @@ def collapse(data: xr.Dataset, n: int = 20) -> Figure:
     mean = data.test_error.mean("seed")
     for k, dim in enumerate(data.dim.values):
         label = f"$d=10^{round(np.log10(dim))}$"
-        axes.plot(ratio, mean.sel(dim=dim), plot.MARKERS[k], color=plot.COLORS[k], markersize=3.5, label=label)
+        axes.plot(ratio, mean.sel(dim=dim), plot.MARKERS[k], color=plot.COLORS[k], markersize=4, fillstyle="none", label=label)
     seen = mean.mean("dim")
     tail = (ratio > 20) & (seen > 10 / (seen.size * data.sizes["seed"] * 1000))
     rate, height = np.polyfit(ratio.where(tail, drop=True), np.log(seen.where(tail, drop=True)), 1)
-    axes.plot(ratio, np.exp(height + rate * ratio), color="black", linewidth=1, label=rf"$\propto e^{{-x/{-1 / rate:.0f}}}$")
-    axes.set(yscale="log", xlim=(0, 130), ylim=(1e-4, 0.3), ylabel="test error, true labels")
+    law = rf"$\propto e^{{-x/{-1 / rate:.0f}}}$, fitted, $x>20$"
+    axes.plot(ratio, np.exp(height + rate * ratio), color="black", linewidth=1, label=law)
+    axes.set(yscale="log", xlim=(0, 130), ylim=(3e-5, 0.3), ylabel="test error, true labels")
     axes.set(xlabel=r"$x=n\|\mu\|^4/(\sigma_p^4d)$")
     axes.legend(loc="upper right")
     fit = ts.analysis.collapse(data.sel(dim=slice(1e6, None)), "test_error", ("dim",), along="strength")
     a, low, high = (bounds["dim"] - 0.25 for bounds in (fit.exponents, fit.low, fit.high))
-    axes.set_title(rf"best collapse for $d\geq10^6$: $\|\mu\|\,d^{{\,a}}$, $a={a:.4f}$ [{low:.4f}, {high:.4f}]", fontsize=8)
+    axes.set_title(rf"$d\geq10^6$ collapse best in $\|\mu\|\,d^{{\,a}}$, $a={a:.4f}$ [{low:.4f}, {high:.4f}]", fontsize=8)
     return figure

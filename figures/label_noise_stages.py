@@ -76,7 +76,7 @@ def early_stopping(data: xr.Dataset) -> Figure:
     left.annotate("stop at $T_1$", (T1, 0.9), (3, 0), textcoords="offset points", xycoords=("data", "axes fraction"))
     left.set(ylabel="test error, true labels", ylim=(0, None))
     right.set(ylabel="training accuracy", ylim=(-0.03, 1.03))
-    right.legend(loc="center left", bbox_to_anchor=(0.25, 0.55))
+    right.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return figure
 
 

@@ -102,10 +102,10 @@ def _depth(claim: Claim, data: xr.Dataset) -> float | None:
 
 def _seeds_needed(mean: float, deviation: float, count: int) -> int:
     """Seeds at which a margin of this mean and spread would exclude 0 at the report's level; 0 if it does already."""
-    if mean == 0 or deviation == 0:
+    if mean == 0:
         return 0
     seeds = max(count, 2)
-    while abs(mean) <= stdtrit(seeds - 1, 1 - ALPHA / 2) * deviation / math.sqrt(seeds):
+    while 2 * 0.5**seeds > ALPHA or abs(mean) <= stdtrit(seeds - 1, 1 - ALPHA / 2) * deviation / math.sqrt(seeds):
         if seeds > 10**7:
             return 0
         seeds = math.ceil(1.1 * seeds)

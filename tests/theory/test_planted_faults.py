@@ -18,6 +18,8 @@ SEEDS = 40
 
 
 def claim(paper, name):
+    if name == "late_error":  # the paper's own claim of it also asks for a training loss that has converged
+        return ts.Claim.of(label_noise_stages.LATE, "curves", expected="fails")
     return next(item for item in paper.claims if item.name == name)
 
 
@@ -63,7 +65,7 @@ CASES = {
     "reaches_the_floor": (RELU, boundary_data, "holds"),
     "harmful": (RELU, lambda: boundary_data(LOW), "holds"),
     "noisy_as_true": (STAGES, stages_data, "holds"),
-    "late_error_bound": (STAGES, stages_data, "fails"),
+    "late_error": (STAGES, stages_data, "fails"),
 }
 
 
@@ -86,7 +88,7 @@ FAULTS = [
     ("noisy_as_true", label_noise_stages, "first_stage", lambda n, width, dim, lr, c, noise=1.0: 1e3 * c * n * width / dim),
     ("noisy_as_true", label_noise_stages, "first_stage", lambda n, width, dim, lr, c, noise=1.0: c * width / (lr * dim)),
     ("noisy_as_true", label_noise_stages, "signal_ratio", lambda n, signal, dim, noise=1.0: signal**2 / dim),
-    ("late_error_bound", label_noise_stages, "late_error", lambda plus, minus: 0.5 * plus * minus),
+    ("late_error", label_noise_stages, "late_error", lambda plus, minus: 0.5 * plus * minus),
 ]  # fmt: skip
 
 

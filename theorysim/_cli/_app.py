@@ -91,7 +91,9 @@ def report(
 def hunt(
     name: Name,
     claim: Annotated[str | None, typer.Option(help="One claim that states a bound; all of them by default.")] = None,
-    budget: Annotated[str, typer.Option(help="Time for each bound, such as 60s or 2m.")] = "60s",
+    budget: Annotated[
+        str, typer.Option(help="Time of the search for each bound, such as 60s or 2m; compiling comes on top.")
+    ] = "60s",
     seed: Annotated[str, typer.Option(help="The seed of the search.")] = "0",
 ) -> None:
     """Look for a counterexample to the bounds of an experiment; exit code 1 if one is refuted."""

@@ -88,6 +88,10 @@ def decide(chosen: list[str], preset: str | None, fresh: bool = False) -> tuple[
                 found = weigh(claim, data[key])
             weighed.append((paper, claim, size, found))
     if not weighed:
-        raise InvalidArgument("preset", preset or "(any)", "no claim is decided there")
+        sizes = sorted({_preset(paper, claim, None) or "" for paper in chosen_papers for claim in paper.claims})
+        rule = (
+            f"no claim is decided there; leave it out to decide them at {', '.join(sizes)}" if sizes else "there are no claims"
+        )
+        raise InvalidArgument("preset", preset or "(any)", rule)
     decided = verdicts([evidence for *_, evidence in weighed])
     return [Row(*parts, verdict) for parts, verdict in zip(weighed, decided, strict=True)], data

@@ -36,6 +36,10 @@ def hunt(name: str, claim: str | None, budget: str, seed: str) -> int:
     bounded = {item.name: item for item in paper.claims if item.bound is not None}
     if claim is not None and claim not in bounded:
         raise InvalidArgument("claim", claim, f"states no bound; those that do are {', '.join(bounded) or 'none'}")
+    if not bounded:
+        raise InvalidArgument(
+            "experiment", paper.name, "none of its claims states a bound; see ts.Claim.of and ts.theory.Bound"
+        )
     refuted = False
     for item in [bounded[claim]] if claim else bounded.values():
         hit, replay = _one(paper, item, limit, start)

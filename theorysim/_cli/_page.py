@@ -132,7 +132,7 @@ def _head(rows: Sequence[Row], papers: dict[str, Experiment]) -> str:
 <p class="summary"><strong>{_tally(rows)}</strong>{f", {len(wrong)} not:" if wrong else "."}</p>
 {f'<ul class="surprises">{listed}</ul>' if wrong else ""}
 <p>Each statement is tested on simulated data, seed by seed: its margin is positive where it holds. The chance that any verdict
-of this page is wrong is at most {ALPHA:g}.</p>
+of this page is wrong is at most {ALPHA:g}, as far as means of margins over seeds are normal.</p>
 <dl class="key">{key}</dl>
 </header>
 <nav aria-labelledby="contents"><h2 id="contents">Contents</h2>

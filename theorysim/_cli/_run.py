@@ -7,7 +7,7 @@ from typing import Any
 
 from .._errors import InvalidArgument
 from .._experiment import Experiment, load
-from .._find import names
+from .._find import find, names, outline
 from .._sweep.params import fields_of
 from .._sweep.values import parse
 
@@ -18,13 +18,16 @@ def store_of(name: str, preset: str) -> Path:
 
 
 def papers(chosen: list[str], presets: list[str]) -> list[Experiment]:
-    """The experiments asked for, or all: each that is named must have these presets, or else one of all."""
+    """The experiments asked for, or all. Each that is named must have one of these presets, and some paper must have each."""
     found = [load(name) for name in chosen or names()]
+    for paper in found if chosen and presets else []:
+        if not set(presets) & set(paper.presets):
+            paper.preset(presets[0])
+    known = {preset for paper in found for preset in paper.presets}
+    known |= {preset for name in names() for preset in outline(find(name)).presets} if chosen else set()
     for preset in presets:
-        for paper in found if chosen else []:
-            paper.preset(preset)
-        if not any(preset in paper.presets for paper in found):
-            raise InvalidArgument("preset", preset, "unknown to all experiments")
+        if preset not in known:
+            raise InvalidArgument("preset", preset, f"unknown; there are {', '.join(sorted(known))}")
     return found
 
 

@@ -24,7 +24,16 @@ def verify(chosen: list[str], preset: str | None, as_json: bool, fresh: bool) ->
 
 def _readable(statement: str) -> str:
     """Mathtext as a terminal can show it."""
-    words = {r"\|": "|", r"\geq": ">=", r"\leq": "<=", r"\propto": "~", r"\frac{1}{2}": "1/2 ", r"\bar": "", "$": ""}
+    words = {
+        r"\|": "|",
+        r"\,": " ",
+        r"\geq": ">=",
+        r"\leq": "<=",
+        r"\propto": "~",
+        r"\frac{1}{2}": "1/2 ",
+        r"\bar": "",
+        "$": "",
+    }
     for old, new in words.items():
         statement = statement.replace(old, new)
     return re.sub(r"\\([A-Za-z]+)", r"\1 ", statement).replace("  ", " ").replace("mu |", "mu|")

@@ -34,7 +34,8 @@ def place(item: Field, base: float, share: float) -> float:
     """The value at a share in [0, 1] of the way through a field's box."""
     low, high, logarithmic = box(item, base)
     value = low * (high / low) ** share if logarithmic else low + (high - low) * share
-    value = round(value) if item.whole or item.kind is int else value
+    if item.whole or item.kind is int:
+        return item.check(min(max(round(value), math.ceil(low)), math.floor(high)))
     return item.check(min(max(value, low), high))
 
 
