@@ -53,6 +53,12 @@ def stages_data():
     return xr.Dataset({k: (("seed", "time"), v) for k, v in data.items()}, coords, attrs(STAGES.params()))
 
 
+def clean_data():
+    """Without flips: the test error falls below .001 and stays there."""
+    data = stages_data()
+    return data.assign(test_error=xr.where(data.time < 20, 0.2, 0.001) + 0 * data.test_error)
+
+
 def verdict(item, data):
     return verdicts([weigh(item, data)])[0]
 
@@ -66,6 +72,8 @@ CASES = {
     "harmful": (RELU, lambda: boundary_data(LOW), "holds"),
     "noisy_as_true": (STAGES, stages_data, "holds"),
     "late_error": (STAGES, stages_data, "fails"),
+    "early_stopping": (STAGES, stages_data, "holds"),
+    "clean_labels_generalise": (STAGES, clean_data, "holds"),
 }
 
 
@@ -88,6 +96,8 @@ FAULTS = [
     ("noisy_as_true", label_noise_stages, "first_stage", lambda n, width, dim, lr, c, noise=1.0: 1e3 * c * n * width / dim),
     ("noisy_as_true", label_noise_stages, "first_stage", lambda n, width, dim, lr, c, noise=1.0: c * width / (lr * dim)),
     ("noisy_as_true", label_noise_stages, "signal_ratio", lambda n, signal, dim, noise=1.0: signal**2 / dim),
+    ("early_stopping", label_noise_stages, "early_error", lambda n, dim, constant: np.exp(-dim / constant)),
+    ("clean_labels_generalise", label_noise_stages, "clean_error", lambda n, signal, dim, c: np.exp(-n * signal**4 / c)),
     ("late_error", label_noise_stages, "late_error", lambda plus, minus: 0.5 * plus * minus),
 ]  # fmt: skip
 
