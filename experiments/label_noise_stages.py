@@ -109,7 +109,8 @@ SOURCES = {
     "samples": "assumed: kept where the histogram needs them",
 }
 DIGITS = SOURCES | {
-    **dict.fromkeys(("dim", "signal", "noise", "tests"), "found: given by the data, or unused"),
+    "dim": "found: 64 pixels, given by the data",
+    **dict.fromkeys(("signal", "noise", "tests"), "assumed: unused, the data have their own"),
     **dict.fromkeys(("n", "width", "steps"), "assumed"),
 }
 CLEAN, NO_SIGNAL = {"flip_plus": 0.0, "flip_minus": 0.0}, {"signal": 0.0}

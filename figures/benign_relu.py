@@ -45,7 +45,7 @@ def heat_maps(data: xr.Dataset, n: int = 20) -> dict[str, Figure]:
     # the theorem leaves its constant open: the one that fits best in logarithms at the exponent 1/4
     constant = float(np.exp(np.mean(np.log(n * edge**4 / edge.dim))))
     theory = from_theory.critical_signal(n, error.dim, constant)
-    figures = {}
+    figures, step = {}, max(1, edge.size // 20)  # a point for each of a hundred dimensions would hide the curve
     for name, shown, title in (("map", error, "test error, noisy labels"), ("cut", error > CUT, "")):
         figure, ((axes,),) = plot.canvas(width=4.2, height=3.2)
         if name == "map":
@@ -54,7 +54,15 @@ def heat_maps(data: xr.Dataset, n: int = 20) -> dict[str, Figure]:
             plot.heat_map(axes, shown, "signal", "dim", cmap="Greys", vmin=-0.4, vmax=1.6)
             axes.text(0.04, 0.7, f"error > {CUT}", transform=axes.transAxes, color="white")
             axes.text(0.96, 0.7, rf"error $\leq$ {CUT}", transform=axes.transAxes, ha="right")
-        axes.plot(edge, edge.dim, "o", color="white", markeredgecolor="black", markersize=3, label=f"measured, {seeds} seeds")
+        axes.plot(
+            edge[::step],
+            edge.dim[::step],
+            "o",
+            color="white",
+            markeredgecolor="black",
+            markersize=3,
+            label=f"measured, {seeds} seeds",
+        )
         axes.fill_betweenx(edge.dim, low, high, color="white", alpha=0.45, linewidth=0, label="95 % over seeds")
         law = rf"$\|\mu\|^4=C\sigma_p^4d/n$, $C={constant:.1f}$ fitted"
         axes.plot(theory, error.dim, color=plot.COLORS[1], label=law)

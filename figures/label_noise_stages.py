@@ -22,7 +22,9 @@ def draw(data: xr.DataTree) -> dict[str, Figure]:
         figures["stages"] = stages(found["curves"], found["control"])
     for curves, selection in (("curves", "selection"), ("digits", "digits_selection")):
         if curves in found:
-            figures["early_stopping"] = early_stopping(found[curves])
+            # the digits have no known noise level, hence no T1 of their own
+            stop = "stop at $T_1$" if curves == "curves" else f"stop at step {T1}"
+            figures["early_stopping"] = early_stopping(found[curves], stop)
         if selection in found:
             figures["selection"] = histogram(found[selection])
     return figures
@@ -64,7 +66,7 @@ def stages(noisy: xr.Dataset, clean: xr.Dataset) -> Figure:
     return figure
 
 
-def early_stopping(data: xr.Dataset) -> Figure:
+def early_stopping(data: xr.Dataset, stop: str) -> Figure:
     """The test error is least while the flipped samples are not fitted yet."""
     figure, ((left, right),) = plot.canvas(columns=2)
     data = data.sel(time=slice(1, None))
@@ -73,7 +75,7 @@ def early_stopping(data: xr.Dataset) -> Figure:
     plot.band(right, data.accuracy_noisy, "time", "flipped samples", color=ORANGE, linestyle="--")
     for axes in (left, right):
         on_log_time(axes, float(data.time[-1]))
-    left.annotate("stop at $T_1$", (T1, 0.9), (3, 0), textcoords="offset points", xycoords=("data", "axes fraction"))
+    left.annotate(stop, (T1, 0.9), (3, 0), textcoords="offset points", xycoords=("data", "axes fraction"))
     left.set(ylabel="test error, true labels", ylim=(0, None))
     right.set(ylabel="training accuracy", ylim=(-0.03, 1.03))
     right.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
