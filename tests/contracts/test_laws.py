@@ -16,6 +16,11 @@ LAWS = {
     "SignalNoise projected": lambda number: ts.laws.SignalNoise(signal=number, noise=number, projected=True),
     "SignalNoise flipped": lambda number: ts.laws.SignalNoise(signal=number, flip=number / 20),
     "SignalNoise one-sided": lambda number: ts.laws.SignalNoise(signal=number, flip_plus=0.4, flip_minus=number / 20),
+    "Features": lambda number: ts.laws.Features([number, 2.0], [0.8, 0.2], flip=number / 20),
+    "Features at an angle": lambda number: ts.laws.Features(jax.numpy.array([[2.0, 0.0], [1.0, 2.0]]), noise=number),
+    "Features projected": lambda number: ts.laws.Features([1.0, 2.0], noise=number, projected=True),
+    "XOR": lambda number: ts.laws.XOR(number, flip=number / 20),
+    "XOR of two features": lambda number: ts.laws.XOR([1.0, 2.0], cosine=number / 5, shares=[0.7, 0.3], projected=False),
 }
 N, DIM, KEYS = 12, 7, 5
 rows = pytest.mark.parametrize("row", LAWS)

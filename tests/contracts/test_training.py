@@ -19,6 +19,7 @@ CNN = ts.models.TwoLayerCNN
 MODELS = {
     "TwoLayerCNN": lambda filters: CNN(filters),
     "TwoLayerCNN cubed": lambda filters: CNN(filters, power=3, over_filters="sum"),
+    "TwoLayerCNN linear": lambda filters: CNN(filters, activation="identity"),
     "TwoLayerCNN biased": lambda filters: CNN(filters, bias=0.1 * filters[:, 0], over_patches="mean"),
 }
 #: name -> objective, given a batch

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 import theorysim as ts
 from theorysim.testing import laws
 
+#: law -> its strategy
+STRATEGIES = {"SignalNoise": "signal_noise", "Arrays": "arrays", "Features": "features", "XOR": "xor"}
+
 
 def test_every_law_has_a_strategy():
-    kinds = {name for name in ts.laws.__all__ if name != "Batch"}
-    assert kinds == {"SignalNoise", "Arrays"}
-    assert {"signal_noise", "arrays"} <= set(dir(laws))
+    kinds = {name for name in ts.laws.__all__ if hasattr(getattr(ts.laws, name), "fixed")}
+    assert {STRATEGIES[name] for name in kinds} <= set(dir(laws))
 
 
 @settings(max_examples=20)
@@ -38,3 +40,26 @@ def test_arrays(law, seed):
     assert test.sign.shape == (1,)
     seen = np.concatenate([train.sign, test.sign])
     assert sorted(seen) == sorted(np.where(law.labels == law.labels.max(), 1.0, -1.0))
+
+
+@settings(max_examples=20)
+@given(laws.features(), st.integers(0, 100))
+def test_features(law, seed):
+    vectors = jnp.asarray(np.random.default_rng(seed).normal(size=(6, 5)), jnp.float32)
+    batch = law(jax.random.key(seed), vectors)
+    np.testing.assert_allclose(np.abs(batch.patches[0][range(6), batch.group]), np.asarray(law.signals)[batch.group], rtol=1e-6)
+    assert set(np.flatnonzero(np.asarray(law.shares) == 0)).isdisjoint(np.unique(batch.group))
+
+
+@settings(max_examples=20)
+@given(laws.xor(), st.integers(0, 100))
+def test_xor(law, seed):
+    """All signals have the stated norm, and those of the two classes the stated angle."""
+    vectors = jnp.asarray(np.random.default_rng(seed).normal(size=(6, 5)), jnp.float32)
+    batch = law(jax.random.key(seed), vectors)
+    signal, sign = np.asarray(batch.patches[0], float), np.asarray(batch.sign)
+    np.testing.assert_allclose(np.linalg.norm(signal, axis=1), law.signal, rtol=1e-5)
+    if law.signal > 1e-9:
+        unit = signal / np.linalg.norm(signal, axis=1, keepdims=True)
+        across = np.abs(unit[sign > 0] @ unit[sign < 0].T)
+        np.testing.assert_allclose(across, abs(law.cosine), atol=1e-5)

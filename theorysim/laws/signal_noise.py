@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from .._errors import InvalidArgument
 from .._streams import streams
 from ._batch import Batch
+from ._noise import noise_patch
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,6 @@ class SignalNoise:
         # the flip of both classes is 0 where a one-sided one is given
         plus, minus = (self.flip if rate is None else rate for rate in (self.flip_plus, self.flip_minus))
         flipped = jax.random.uniform(keys.flip, (n,), dtype) < jnp.where(sign > 0, plus, minus)
-        noise = vectors.at[:, 0].set(0) if self.projected else vectors
-        patches = (sign[:, None] * jnp.asarray(self.signal, dtype), jnp.asarray(self.noise, dtype) * noise)
+        noise = noise_patch(vectors, self.noise, int(self.projected))
+        patches = (sign[:, None] * jnp.asarray(self.signal, dtype), noise)
         return Batch(patches, sign, jnp.where(flipped, -sign, sign))

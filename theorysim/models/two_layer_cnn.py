@@ -13,6 +13,7 @@ from .._errors import InvalidArgument
 from ..exact import own_basis
 
 _KINDS = ("mean", "sum")
+_ACTIVATIONS = {"relu": jax.nn.relu, "identity": lambda z: z}
 
 
 class TwoLayerCNN(nnx.Module):
@@ -25,11 +26,12 @@ class TwoLayerCNN(nnx.Module):
 
     - `filters`: shape `(2 m, d)`; the first $m$ rows belong to the class $+1$, the others to $-1$.
     - `power`: $q\ge1$, a whole number. Static.
+    - `activation`: `"relu"`, or `"identity"` for $\sigma(z)=z^q$. Static.
     - `over_filters`, `over_patches`: `"mean"` or `"sum"`. Static. Papers and their code differ here: the formula above
       is the mean over filters and the sum over patches.
     - `bias`: $b$, shape `(2 m,)`, trained; none by default.
 
-    **Raises:** `InvalidArgument` for an odd number of rows, a power below 1 or another word than mean and sum.
+    **Raises:** `InvalidArgument` for an odd number of rows, a power below 1 or another word than those above.
 
     Source: Cao, Chen, Belkin, Gu (2022), section 3; Kou, Chen, Chen, Gu (2023), section 3 ($q=1$).
 
@@ -44,6 +46,7 @@ class TwoLayerCNN(nnx.Module):
         filters: Float[Array, "k d"],
         *,
         power: int = 1,
+        activation: str = "relu",
         over_filters: str = "mean",
         over_patches: str = "sum",
         bias: Float[Array, " k"] | None = None,
@@ -55,12 +58,15 @@ class TwoLayerCNN(nnx.Module):
         for name, word in (("over_filters", over_filters), ("over_patches", over_patches)):
             if word not in _KINDS:
                 raise InvalidArgument(name, word, "must be mean or sum")
+        if activation not in _ACTIVATIONS:
+            raise InvalidArgument("activation", activation, f"must be {' or '.join(_ACTIVATIONS)}")
         half = filters.shape[0] // 2
         scale = 1 / half if over_filters == "mean" else 1.0
         self.filters = nnx.Param(filters)
         self.bias = None if bias is None else nnx.Param(bias)
         self.second = nnx.Variable(scale * jnp.repeat(jnp.array([1.0, -1.0], filters.dtype), half))
-        self.power, self.over_filters, self.over_patches = power, over_filters, over_patches
+        self.power, self.activation = power, activation
+        self.over_filters, self.over_patches = over_filters, over_patches
 
     @property
     def side(self) -> Float[Array, " k"]:
@@ -73,7 +79,7 @@ class TwoLayerCNN(nnx.Module):
         total: Any = 0
         for patch in patches:
             z = filters[:, : patch.shape[1]] @ patch.T
-            z = jax.nn.relu(z if bias is None else z + bias)
+            z = _ACTIVATIONS[self.activation](z if bias is None else z + bias)
             total = total + (z if self.power == 1 else z**self.power)
         if self.over_patches == "mean":
             total = total / len(patches)
@@ -84,6 +90,7 @@ class TwoLayerCNN(nnx.Module):
         return TwoLayerCNN(
             own_basis(self.filters[...], fixed),
             power=self.power,
+            activation=self.activation,
             over_filters=self.over_filters,
             over_patches=self.over_patches,
             bias=None if self.bias is None else self.bias[...],

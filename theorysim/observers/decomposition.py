@@ -15,7 +15,7 @@ from ..laws import Batch
 class Decomposition(NamedTuple):
     """Coefficients of the filters.
 
-    - `gamma`: signal learned by each filter.
+    - `gamma`: signal learned by each filter; with a leading axis for several signals.
     - `rho_bar`: noise memorised on the samples whose label is the filter's class (0 on the others).
     - `rho_underbar`: the coefficients on the other samples (0 on those).
 
@@ -24,7 +24,7 @@ class Decomposition(NamedTuple):
     2.0 0.1
     """
 
-    gamma: Float[Array, " k"]
+    gamma: Float[Array, "*L k"]
     rho_bar: Float[Array, "k n"]
     rho_underbar: Float[Array, "k n"]
 
@@ -39,7 +39,9 @@ class Decomposition(NamedTuple):
         return jnp.max(self.rho_bar)
 
 
-def decomposition(frame: Any, batch: Batch, start: Any) -> Callable[[Any], Decomposition]:
+def decomposition(
+    frame: Any, batch: Batch, start: Any, signals: Float[Array, "L f"] | None = None
+) -> Callable[[Any], Decomposition]:
     r"""Recover the signal-noise decomposition from the weights, exactly.
 
     $$ w_{j,r}(t) = w_{j,r}(0) + j\,\gamma_{j,r}(t)\,\frac{\mu}{\|\mu\|^2}
@@ -52,6 +54,8 @@ def decomposition(frame: Any, batch: Batch, start: Any) -> Callable[[Any], Decom
     - `frame`: the frame of the run; its fixed span is that of $\mu$.
     - `batch`: the training samples: a signal patch and a noise patch.
     - `start`: the model at time 0.
+    - `signals`: for several signals $\mu_\ell$, these as independent rows in the coordinates of the fixed span; the signal
+      term is then $j\sum_\ell\gamma_{\ell,j,r}\,\mu_\ell/\|\mu_\ell\|^2$.
 
     **Returns:** `model -> Decomposition`. It is unique only for $d\ge$ `fixed` $+\,n$; below, all coefficients are NaN.
 
@@ -81,14 +85,20 @@ def decomposition(frame: Any, batch: Batch, start: Any) -> Callable[[Any], Decom
     q, r = qr(columns(noise)[:, fixed:].T)
     r = jnp.where(unique, r, jnp.eye(n, dtype=r.dtype))
     before = columns(start.filters[...])
+    if signals is None:
+        span = None
+    else:
+        dual = jnp.asarray(signals, r.dtype)
+        span = qr((dual / jnp.sum(dual**2, axis=1, keepdims=True)).T)
 
     def recover(model: Any) -> Decomposition:
         moved = columns(model.filters[...]) - before
         coefficients = solve_upper(r, (moved[:, fixed:] @ q).T).T
         side = model.side
-        along = moved[:, 0] - coefficients @ noise[:, 0]
+        along = (moved - coefficients @ columns(noise))[:, :fixed].T
+        along = norm * along[0] if span is None else solve_upper(span[1], span[0].T @ along)
         rho = jnp.where(unique, coefficients * square, jnp.nan)
-        gamma = jnp.where(unique, side * along * norm, jnp.nan)
+        gamma = jnp.where(unique, side * along, jnp.nan)
         same = side[:, None] * batch.label > 0
         return Decomposition(gamma, jnp.where(same, rho, 0 * rho), jnp.where(same, 0 * rho, rho))
 

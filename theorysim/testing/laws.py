@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 
+def _number(high: float) -> SearchStrategy[float]:
+    """What float32 can hold: a smaller number would be zero in the run."""
+    from hypothesis import strategies as st
+
+    return st.floats(0, high, width=32, allow_subnormal=False)
+
+
 def signal_noise(*, signal: float = 100.0, noise: float = 10.0) -> SearchStrategy[laws.SignalNoise]:
     """Laws of a signal and a noise patch: symmetric or one-sided flips, noise projected or not.
 
@@ -25,14 +32,49 @@ def signal_noise(*, signal: float = 100.0, noise: float = 10.0) -> SearchStrateg
     """
     from hypothesis import strategies as st
 
-    def number(high: float) -> SearchStrategy[float]:
-        # what float32 can hold: a smaller one would be zero in the run
-        return st.floats(0, high, width=32, allow_subnormal=False)
-
-    size = {"signal": number(signal), "noise": number(noise), "projected": st.booleans()}
-    share = number(0.5)
+    size = {"signal": _number(signal), "noise": _number(noise), "projected": st.booleans()}
+    share = _number(0.5)
     symmetric = st.builds(laws.SignalNoise, **size, flip=share)
     return symmetric | st.builds(laws.SignalNoise, **size, flip_plus=share, flip_minus=share)
+
+
+def features(*, signal: float = 100.0, noise: float = 10.0, most: int = 3) -> SearchStrategy[laws.Features]:
+    """Laws of one to several orthogonal signals in any shares.
+
+    **Arguments:** `signal`, `noise`: the largest values of these fields; `most`: the largest number of signals.
+
+    **Returns:** a Hypothesis strategy of `laws.Features`.
+
+    >>> from hypothesis import find
+    >>> find(features(), lambda law: law.fixed == 2).fixed
+    2
+    """
+    from hypothesis import strategies as st
+
+    def build(norms: list[float], weights: list[int], level: float, flip: float, projected: bool) -> laws.Features:
+        shares = [weight / max(sum(weights[: len(norms)]), 1) for weight in weights[: len(norms)]]
+        return laws.Features(norms, shares if sum(shares) else [1.0, *[0.0] * (len(norms) - 1)], level, flip, projected)
+
+    norms = st.lists(_number(signal), min_size=1, max_size=most)
+    weights = st.lists(st.integers(0, 9), min_size=most, max_size=most)
+    return st.builds(build, norms, weights, _number(noise), _number(0.5), st.booleans())
+
+
+def xor(*, signal: float = 100.0, noise: float = 10.0) -> SearchStrategy[laws.XOR]:
+    """Laws of XOR clusters at any angle.
+
+    **Arguments:** `signal`, `noise`: the largest values of these fields.
+
+    **Returns:** a Hypothesis strategy of `laws.XOR`.
+
+    >>> from hypothesis import find
+    >>> find(xor(), lambda law: law.cosine > 0.5).cosine > 0.5
+    True
+    """
+    from hypothesis import strategies as st
+
+    cosine = st.floats(-1, 1, width=32, allow_subnormal=False)
+    return st.builds(laws.XOR, _number(signal), cosine=cosine, noise=_number(noise), flip=_number(0.5), projected=st.booleans())
 
 
 def arrays(*, samples: int = 30, dim: int = 8) -> SearchStrategy[laws.Arrays]:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .laws import Batch
+from ..laws import Batch
 
 Objective = Callable[[Any, Any], Array]
 
