@@ -1,4 +1,4 @@
-"""What is minimised: `objective(model, key) -> scalar`, most often a mean loss of the margin $y f(x)$ with the observed label."""
+"""What is minimised: `objective(model, key) -> scalar`, often a mean loss of the margin $y f(x)$ with the observed label."""
 
 from .margins import (
     Objective,

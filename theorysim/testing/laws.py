@@ -51,7 +51,8 @@ def features(*, signal: float = 100.0, noise: float = 10.0, most: int = 3) -> Se
     """
     from hypothesis import strategies as st
 
-    def build(norms: list[float], weights: list[int], level: float, flip: float, projected: bool) -> laws.Features:
+    # a list's annotation would be checked at a random place, which Hypothesis forbids
+    def build(norms: Any, weights: Any, level: float, flip: float, projected: bool) -> laws.Features:
         shares = [weight / max(sum(weights[: len(norms)]), 1) for weight in weights[: len(norms)]]
         return laws.Features(norms, shares if sum(shares) else [1.0, *[0.0] * (len(norms) - 1)], level, flip, projected)
 
