@@ -63,7 +63,7 @@ class Features:
                 raise InvalidArgument(name, value, f"must be in [{low}, {high}]")
 
     @property
-    def _shape(self) -> tuple[int, ...]:
+    def _shape(self) -> tuple[Any, ...]:
         if isinstance(self.signals, list | tuple):
             return (len(self.signals), *(np.shape(self.signals[0]) if self.signals else ()))
         return np.shape(self.signals)
