@@ -82,7 +82,7 @@ def simulate(
     - `times`: increasing step counts at which to observe; the run ends at the last. A single number observes the end
       only, and adds no axis.
     - `observe`: `observe(state) -> dict` of arrays (or `named` ones); a `Training` state has `.model`.
-    - `frame`: the frame in which the data live. If it is reduced, a rule that does not commute with rotations is
+    - `frame`: the frame in which the data live. Unless it is ambient, a rule that does not commute with rotations is
       refused, since its run would not have the law of the ambient one.
 
     **Returns:** a `Run` of `records` and `state`.
@@ -99,7 +99,7 @@ def simulate(
     >>> bool(run.records["loss"][1] < run.records["loss"][0])
     True
     """
-    if frame is not None and frame.kind == "reduced":
+    if frame is not None and frame.kind != "ambient":
         rule.commutes()
     moments = _checked_times(times)
     state = rule.init(start) if isinstance(start, nnx.Module) else start

@@ -21,13 +21,15 @@ def grown(seed, dim):
     lists = ({"train": 3}, {"train": 3, "filters": 4})
     return [
         [frame(key, d, fixed=2, kind=kind, **blocks).blocks for blocks in lists]
-        for kind, d in (("reduced", dim), ("ambient", 6))
+        for kind, d in (("reduced", dim), ("ambient", 6), ("infinite", dim))
     ]  # fmt: skip
 
 
 @given(st.integers(0, 2**31 - 1), st.integers(2, 12) | st.integers(13, 10**9))
 def test_a_later_block_changes_no_earlier_one(seed, dim):
-    for few, more in grown(seed, float(dim)):
+    *grids, _ = kinds = grown(seed, float(dim))
+    assert len(kinds) == 3
+    for few, more in grids:
         assert np.array_equal(few["train"], more["train"])
         # and no block repeats another
         drawn = more["filters"][more["filters"] != 0]
@@ -69,7 +71,7 @@ def test_unknown_block_is_named(key):
         (0.0, {}, "dim = 0.0"),
         (float("inf"), {}, "dim = inf"),
         (float("nan"), {}, "dim = nan"),
-        (10.0, {"kind": "projected"}, "frame = projected: must be reduced or ambient"),
+        (10.0, {"kind": "projected"}, "frame = projected: must be one of reduced, ambient, infinite"),
         (10.0, {"train": 0}, "train = 0: a block holds a whole number >= 1"),
     ],
 )

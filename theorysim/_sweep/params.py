@@ -106,7 +106,8 @@ class Field:
 def fields_of(params: Any) -> dict[str, Field]:
     """The fields of a params dataclass or of an instance of it.
 
-    The reserved field `frame` holds `"reduced"` or `"ambient"`; in an ambient frame `dim` gives shapes: it is static.
+    The reserved field `frame` holds `"reduced"`, `"ambient"` or `"infinite"`; in an ambient frame `dim` gives shapes, so it is
+    static.
     """
     if not dataclasses.is_dataclass(params):
         raise InvalidArgument("params", params, "must be a dataclass, or an instance of one")
@@ -123,7 +124,7 @@ def fields_of(params: Any) -> dict[str, Field]:
             raise InvalidArgument(item.name, hint, "a field is an int, float, bool, str or tuple")
         rules = dict(item.metadata.get(_RULES, {}))
         if item.name == "frame":
-            rules["choices"] = ("reduced", "ambient")
+            rules["choices"] = ("reduced", "ambient", "infinite")
         traced = mark == _TRACED or (mark is None and hint is float)
         if item.name == "dim" and ambient:
             traced = False

@@ -1,6 +1,7 @@
 """Exact reduction: frames of the vectors that a run can depend on, at a cost free of the dimension."""
 
+from .diagonal import Diagonal
 from .frame import Frame, frame
 from .own_basis import own_basis
 
-__all__ = ["Frame", "frame", "own_basis"]
+__all__ = ["Diagonal", "Frame", "frame", "own_basis"]

@@ -1,4 +1,4 @@
-"""Coordinates of a run's Gaussian vectors, reduced to their span or ambient."""
+"""Coordinates of a run's Gaussian vectors: reduced to their span, ambient, or at infinite dimension."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from jaxtyping import Float
 from .._errors import InvalidArgument
 from .._streams import streams
 from ._chi import chi
+from .diagonal import Diagonal
+
+KINDS = ("reduced", "ambient", "infinite")
 
 
 @jax.tree_util.register_dataclass
@@ -23,10 +26,10 @@ class Frame:
     """Blocks of standard Gaussian vectors of $R^d$ in one system of coordinates; made by `frame`.
 
     - `dim`: the dimension $d$ (traced in a reduced frame).
-    - `blocks`: the arrays, also attributes under their own names: `space.train`.
+    - `blocks`: the arrays (or `Diagonal` ones), also attributes under their own names: `space.train`.
     - `fixed`: dimension of the law's fixed span: coordinates `0 .. fixed - 1`.
     - `size`: working dimension.
-    - `kind`: `"reduced"` or `"ambient"`.
+    - `kind`: `"reduced"`, `"ambient"` or `"infinite"`.
 
     >>> import jax.numpy as jnp
     >>> space = Frame(7.0, {"train": jnp.eye(2, 3)}, fixed=1, size=3, kind="reduced")
@@ -35,7 +38,7 @@ class Frame:
     """
 
     dim: Any
-    blocks: dict[str, Array]
+    blocks: dict[str, Any]
     fixed: int = field(metadata={"static": True})
     size: int = field(metadata={"static": True})
     kind: str = field(metadata={"static": True})
@@ -49,7 +52,7 @@ class Frame:
     def fresh(self, key: Array, count: int) -> Float[Array, "{count} {self.size}"]:
         """Draw `count` new standard Gaussian vectors, seen from the frame: i.i.d. N(0, 1) in its coordinates.
 
-        In a reduced frame only products of a fresh vector with vectors of the frame are represented, not its norm, nor
+        But in an ambient frame only products of a fresh vector with vectors of the frame are represented, not its norm, nor
         products of two fresh vectors.
         """
         rows = jax.random.normal(key, (count, self.size))
@@ -74,6 +77,19 @@ def _reduced(keys: Any, pivot_key: Array, dim: Any, fixed: int, blocks: dict[str
     return drawn
 
 
+def _infinite(keys: Any, dim: Any, fixed: int, blocks: dict[str, int]) -> dict[str, Any]:
+    """Orthogonal vectors, of which the last block alone has products with the others; draws as in the reduced frame."""
+    total, (*data, last) = sum(blocks.values()), blocks
+    length = jnp.sqrt(jnp.asarray(dim, jnp.result_type(float)))
+    drawn, first = {}, fixed
+    for name in data:
+        drawn[name] = Diagonal(jnp.full(blocks[name], length), first)
+        first += blocks[name]
+    entries = jax.random.normal(getattr(keys, last), (blocks[last], fixed + total))[:, :first]
+    own = Diagonal(jnp.full(blocks[last], length), 0).dense()
+    return {**drawn, last: jnp.concatenate([entries, own], axis=1)}
+
+
 def frame(key: Array, dim: Any, *, fixed: int, kind: str = "reduced", **blocks: int) -> Frame:
     r"""Draw blocks of independent N(0, I) vectors of $R^d$ in coordinates that begin with the fixed directions.
 
@@ -83,14 +99,17 @@ def frame(key: Array, dim: Any, *, fixed: int, kind: str = "reduced", **blocks: 
     $$ (z_1,\dots,z_{f+i},\ \chi_{d-f-i},\ 0,\dots),\qquad z\sim N(0,1)\ \text{i.i.d.}, $$
 
     with the pivot 0 where $d\le f+i$, and every column $\ge d$ zero. The working dimension is $f$ plus the number of
-    vectors, whatever $d$. Ambient: all $d$ coordinates.
+    vectors, whatever $d$. Ambient: all $d$ coordinates. Infinite: the leading order in $1/\sqrt d$ of the reduced frame, of
+    the same draws. All vectors have length $\sqrt d$ and are orthogonal, to each other and to the fixed span; only the last
+    block (the first filters) keeps its products with the fixed directions and with the blocks before it, from which a run
+    starts. A step then costs O(nm) in place of O(n^2 m), since a block of data is a `Diagonal`.
 
     **Arguments:**
 
     - `key`: the stream of the frame; each block draws from a stream of its own.
-    - `dim`: $d$, a whole number of at least `fixed`; traced in a reduced frame, static in an ambient one.
+    - `dim`: $d$, a whole number of at least `fixed`; traced, but static in an ambient frame.
     - `fixed`: $f$, dimension of the law's fixed span (`law.fixed`).
-    - `kind`: `"reduced"` or `"ambient"`.
+    - `kind`: `"reduced"`, `"ambient"` or `"infinite"`.
     - `blocks`: name and number of vectors of each block, as in `train=n, filters=2 * width`. A later block never
       changes an earlier one.
 
@@ -108,8 +127,8 @@ def frame(key: Array, dim: Any, *, fixed: int, kind: str = "reduced", **blocks: 
     >>> space.train.shape, space.filters.shape, space.size
     ((3, 4), (2, 6), 6)
     """
-    if kind not in ("reduced", "ambient"):
-        raise InvalidArgument("frame", kind, "must be reduced or ambient")
+    if kind not in KINDS:
+        raise InvalidArgument("frame", kind, f"must be one of {', '.join(KINDS)}")
     for name, rows in blocks.items():
         if not isinstance(rows, int) or rows < 1:
             raise InvalidArgument(name, rows, "a block holds a whole number >= 1 of vectors")
@@ -124,4 +143,7 @@ def frame(key: Array, dim: Any, *, fixed: int, kind: str = "reduced", **blocks: 
         size = int(dim)
         drawn = {name: jax.random.normal(getattr(keys, name), (rows, size)) for name, rows in blocks.items()}
         return Frame(size, drawn, fixed, size, kind)
-    return Frame(dim, _reduced(keys, keys.pivots, dim, fixed, blocks), fixed, fixed + sum(blocks.values()), kind)
+    size = fixed + sum(blocks.values())
+    if kind == "infinite":
+        return Frame(dim, _infinite(keys, dim, fixed, blocks), fixed, size, kind)
+    return Frame(dim, _reduced(keys, keys.pivots, dim, fixed, blocks), fixed, size, kind)

@@ -11,7 +11,8 @@ from jaxtyping import Array, Float, Int
 class Batch(NamedTuple):
     """Samples of a law.
 
-    - `patches`: one array for each patch, of shape `(n, d_k)`. A patch may drop trailing zero coordinates.
+    - `patches`: one array for each patch, of shape `(n, d_k)`. A patch may drop trailing zero
+      coordinates; noise in an infinite frame is an `exact.Diagonal` that stands for the array.
     - `sign`: the true class, +1 or -1.
     - `label`: the observed class: the true one, or its opposite where it was flipped.
     - `group`: which feature, cluster, environment or task the sample has, where the law has several.

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 
 from .._errors import InvalidArgument
 from .._streams import streams
+from ..exact import Diagonal
 from ._batch import Batch
 from ._noise import noise_patch
 
@@ -79,7 +80,7 @@ class Features:
         """Dimension of the span that the signals are given in."""
         return self._shape[-1]
 
-    def __call__(self, key: Array, vectors: Float[Array, "n d"]) -> Batch:
+    def __call__(self, key: Array, vectors: Float[Array, "n d"] | Diagonal) -> Batch:
         """Draw signs, features and flips, and turn i.i.d. Gaussian vectors of a frame into patches.
 
         **Arguments:** `key`: the stream of signs, features and flips; `vectors`: standard Gaussian rows, of which the first

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 
 from .._errors import InvalidArgument
 from .._streams import streams
+from ..exact import Diagonal
 from ._batch import Batch
 from ._noise import noise_patch
 
@@ -65,7 +66,7 @@ class SignalNoise:
             if isinstance(value, float | int) and not low <= value <= high:
                 raise InvalidArgument(name, value, f"must be in [{low}, {high}]")
 
-    def __call__(self, key: Array, vectors: Float[Array, "n d"]) -> Batch:
+    def __call__(self, key: Array, vectors: Float[Array, "n d"] | Diagonal) -> Batch:
         """Draw signs and flips, and turn i.i.d. Gaussian vectors of a frame into patches.
 
         **Arguments:**

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 
 from .._errors import InvalidArgument
 from .._streams import streams
+from ..exact import Diagonal
 from ._batch import Batch
 from ._noise import noise_patch
 
@@ -68,7 +69,7 @@ class XOR:
         """Dimension of the span of all $a$ and $b$."""
         return 2 * (len(self.signal) if isinstance(self.signal, list | tuple) else np.size(self.signal))
 
-    def __call__(self, key: Array, vectors: Float[Array, "n d"]) -> Batch:
+    def __call__(self, key: Array, vectors: Float[Array, "n d"] | Diagonal) -> Batch:
         """Draw classes, clusters, features and flips, and turn i.i.d. Gaussian vectors of a frame into patches.
 
         **Arguments:** `key`: the stream of all that is not Gaussian; `vectors`: standard Gaussian rows, of which the

@@ -10,7 +10,7 @@ from flax import nnx
 from jaxtyping import Array, Float
 
 from .._errors import InvalidArgument
-from ..exact import own_basis
+from ..exact import Diagonal, own_basis
 
 _KINDS = ("mean", "sum")
 _ACTIVATIONS = {"relu": jax.nn.relu, "identity": lambda z: z}
@@ -73,7 +73,7 @@ class TwoLayerCNN(nnx.Module):
         """The class $j=\\pm1$ of each filter."""
         return jnp.sign(self.second[...])
 
-    def __call__(self, patches: tuple[Float[Array, "n _"], ...]) -> Float[Array, " n"]:
+    def __call__(self, patches: tuple[Float[Array, "n _"] | Diagonal, ...]) -> Float[Array, " n"]:
         """The output $f$ on each sample; patches may be narrower than the filters."""
         filters, bias = self.filters[...], None if self.bias is None else self.bias[...][:, None]
         total: Any = 0

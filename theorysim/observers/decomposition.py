@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..exact import Diagonal
 from ..exact._one_by_one import qr, solve_upper
 from ..laws import Batch
 
@@ -70,11 +71,34 @@ def decomposition(
     >>> [round(float(g), 4) for g in decomposition(space, batch, start)(moved).gamma]
     [1.0, 0.0]
     """
-    fixed = frame.fixed
     signal, noise = batch.patches
-    n, norm = noise.shape[0], jnp.max(jnp.abs(signal))
-    unique = frame.dim >= fixed + n
-    square = jnp.sum(noise**2, axis=1)
+    unique = frame.dim >= frame.fixed + noise.shape[0]
+    split = _splitting(noise, frame.fixed, unique)
+    square = noise.lengths**2 if isinstance(noise, Diagonal) else jnp.sum(noise**2, axis=1)
+    before = start.filters[...]
+    if signals is None:
+        norm, span = jnp.max(jnp.abs(signal)), None
+    else:
+        dual = jnp.asarray(signals, before.dtype)
+        norm, span = 1.0, qr((dual / jnp.sum(dual**2, axis=1, keepdims=True)).T)
+
+    def recover(model: Any) -> Decomposition:
+        coefficients, left = split(model.filters[...] - before)
+        side = model.side
+        along = norm * left[:, 0] if span is None else solve_upper(span[1], span[0].T @ left.T)
+        rho = jnp.where(unique, coefficients * square, jnp.nan)
+        gamma = jnp.where(unique, side * along, jnp.nan)
+        same = side[:, None] * batch.label > 0
+        return Decomposition(gamma, jnp.where(same, rho, 0 * rho), jnp.where(same, 0 * rho, rho))
+
+    return recover
+
+
+def _splitting(noise: Any, fixed: int, unique: Any) -> Callable[[Array], tuple[Array, Array]]:
+    """From moves of the filters to the noise's coefficients in them, and what these leave on the fixed span."""
+    if isinstance(noise, Diagonal):
+        return lambda moved: (noise.coefficients(moved), moved[:, :fixed])
+    n = noise.shape[0]
     width = max(noise.shape[1], fixed + n)
 
     def columns(rows: Array) -> Array:
@@ -84,22 +108,10 @@ def decomposition(
     # Off the fixed span the moves are combinations of the noise alone: V_perp = C Xi_perp, and Xi_perp^T = Q R.
     q, r = qr(columns(noise)[:, fixed:].T)
     r = jnp.where(unique, r, jnp.eye(n, dtype=r.dtype))
-    before = columns(start.filters[...])
-    if signals is None:
-        span = None
-    else:
-        dual = jnp.asarray(signals, r.dtype)
-        span = qr((dual / jnp.sum(dual**2, axis=1, keepdims=True)).T)
 
-    def recover(model: Any) -> Decomposition:
-        moved = columns(model.filters[...]) - before
+    def split(moved: Array) -> tuple[Array, Array]:
+        moved = columns(moved)
         coefficients = solve_upper(r, (moved[:, fixed:] @ q).T).T
-        side = model.side
-        along = (moved - coefficients @ columns(noise))[:, :fixed].T
-        along = norm * along[0] if span is None else solve_upper(span[1], span[0].T @ along)
-        rho = jnp.where(unique, coefficients * square, jnp.nan)
-        gamma = jnp.where(unique, side * along, jnp.nan)
-        same = side[:, None] * batch.label > 0
-        return Decomposition(gamma, jnp.where(same, rho, 0 * rho), jnp.where(same, 0 * rho, rho))
+        return coefficients, (moved - coefficients @ columns(noise))[:, :fixed]
 
-    return recover
+    return split
