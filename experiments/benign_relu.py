@@ -169,18 +169,14 @@ def boundary(data: xr.Dataset) -> xr.DataArray:
     return ts.analysis.phase_boundary(data, "test_error", 0.1, along="strength") * data.dim**0.25
 
 
-def in_logs(measure):
-    """The slope in log d of the logarithm of a curve measured on all seeds, one jackknife value a seed."""
-
-    def fit(part: xr.Dataset) -> xr.DataArray:
-        curve = measure(part)
-        return xr.DataArray(np.polyfit(np.log(curve.dim), np.log(curve), 1)[0])
-
-    return lambda data: ts.analysis.jackknife(data, fit)
+def slope(data: xr.Dataset) -> xr.DataArray:
+    """The exponent of the boundary in d, a value a seed."""
+    return ts.analysis.slope_by_seed(data, boundary, "dim")
 
 
-slope = in_logs(boundary)
-ratio_slope = in_logs(lambda data: THEORY.signal_to_noise(20, boundary(data), data.dim))
+def ratio_slope(data: xr.Dataset) -> xr.DataArray:
+    """That of n |mu|^4 / d along the boundary."""
+    return ts.analysis.slope_by_seed(data, lambda part: THEORY.signal_to_noise(20, boundary(part), part.dim), "dim")
 
 
 def exponent(data: xr.Dataset) -> ts.Effect:

@@ -141,9 +141,26 @@ def test_verify_disagrees(theorysim, work, text_of):
 
 
 def test_verify_at_another_preset(theorysim, work):
+    """All claims are listed; those whose study it lacks are left open, not wrong."""
     rows = json.loads(done(theorysim("verify", "toy", "--preset", "paper", "--json")))
-    assert [row["claim"] for row in rows] == ["above", "below"]  # `curve` has no study of that size
+    found = {row["claim"]: (row["verdict"], row["seeds"]) for row in rows}
+    assert found == {"above": ("holds", 20), "below": ("fails", 20), "outside": ("undecided", 0), "level": ("undecided", 0)}
+    assert rows[2]["evidence"] == "its study curve is in quick"
     assert sorted(path.name for path in (work / "results" / "toy").iterdir()) == ["paper.zarr"]
+    table = " ".join(done(theorysim("verify", "toy", "--preset", "paper")).split())
+    assert "undecided (expected at quick: not applicable)" in table
+    assert "4 claims, 3 as expected, 1 left open at this size" in table  # `level` is expected to be undecided
+
+
+@pytest.mark.parametrize(("own", "code"), [("quick", 1), ("paper", 0)])
+def test_too_few_seeds_are_no_disagreement_at_another_size(theorysim, work, own, code):
+    """With three seeds nothing is decided; only a claim that is to be decided there misses its verdict."""
+    few = (work / "experiments" / "toy.py").read_text().replace("seeds=20)", "seeds=3)")
+    few = few.replace("data.total - 0.5, 'holds')", f"data.total - 0.5, 'holds', {own!r})")
+    (work / "experiments" / "toy.py").write_text(few.replace('-data.total, "fails")', '-data.total, "fails", "paper")'))
+    said = theorysim("verify", "toy", "--preset", "quick", "--json")
+    assert [row["verdict"] for row in json.loads(said.out)] == ["undecided", "undecided", "not applicable", "undecided"]
+    assert said.code == code
 
 
 def test_figures(theorysim, work):

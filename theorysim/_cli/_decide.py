@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,13 +30,25 @@ class Row:
     verdict: str
 
     @property
+    def own_preset(self) -> str:
+        """The preset that is large enough to decide the claim."""
+        return _preset(self.paper, self.claim, None) or ""
+
+    @property
+    def open(self) -> bool:
+        """Whether it is left to the claim's own preset: another one may be too small to decide it."""
+        return self.verdict == "undecided" != self.claim.expected and self.preset != self.own_preset
+
+    @property
     def as_expected(self) -> bool:
-        return self.verdict == self.claim.expected
+        return self.verdict == self.claim.expected or self.open
 
     @property
     def words(self) -> str:
         """The evidence in words."""
         found = self.evidence
+        if not found.seeds:
+            return f"its study {self.claim.study} is in {self.own_preset}"
         if found.outside:
             return found.outside
         text = f"margin {found.mean:.3g} [{found.low:.3g}, {found.high:.3g}]"
@@ -65,6 +78,18 @@ def _preset(paper: Experiment, claim: Claim, asked: str | None) -> str | None:
     if asked is not None:
         return asked if claim.study in paper.preset(asked) else None
     return claim.preset or next(name for name, studies in paper.presets.items() if claim.study in studies)
+
+
+def elsewhere(rows: list[Row], preset: str | None) -> list[Row]:
+    """The claims of the same experiments whose study the asked preset lacks: they are undecided there."""
+    unseen = Evidence(math.nan, -math.inf, math.inf, "", 1.0, 1.0, 0, 0)
+    chosen = {row.paper.name: row.paper for row in rows}.values()
+    return [
+        Row(paper, claim, preset or "", unseen, "undecided")
+        for paper in chosen
+        for claim in paper.claims
+        if _preset(paper, claim, preset) is None
+    ]
 
 
 def decide(chosen: list[str], preset: str | None, fresh: bool = False) -> tuple[list[Row], Data]:

@@ -90,9 +90,11 @@ def _number(value: float) -> str:
 
 
 def _tally(rows: Sequence[Row]) -> str:
-    right = sum(row.as_expected for row in rows)
+    left = sum(row.open for row in rows)
+    right = sum(row.as_expected for row in rows) - left
     claims = f"{len(rows)} claim{'s' if len(rows) != 1 else ''}"
-    return f"{claims}, {'all' if right == len(rows) else right} as expected"
+    rest = f", {left} left open at this size" if left else ""
+    return f"{claims}, {'all' if right == len(rows) else right} as expected{rest}"
 
 
 def _claim_id(row: Row) -> str:
@@ -188,7 +190,9 @@ def _line(row: Row, figure: str) -> str:
     claim = row.claim
     study = _link(_id("study", row.paper.name, row.preset, claim.study), f"{escape(row.preset)} / {escape(claim.study)}")
     expected = f"as expected{'' if claim.expected == 'holds' else f': {claim.expected}'}"
-    if not row.as_expected:
+    if row.open:
+        expected = f"open at this size; expected at {escape(row.own_preset)}: {claim.expected}"
+    elif not row.as_expected:
         expected = f"≠ expected: {claim.expected}"
     terms = "".join(f"<dt>{term}</dt><dd>{said}</dd>" for term, said in _evidence(row.evidence, row.verdict))
     return f"""<tr role="row" id="{_claim_id(row)}"{"" if row.as_expected else ' class="surprise"'}>

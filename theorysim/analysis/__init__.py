@@ -1,9 +1,9 @@
 """What is computed from a Dataset: boundaries, exponents, collapses, intervals, margins."""
 
 from .collapse import Collapse, collapse
-from .exponent import Exponent, fit_exponent
+from .exponent import Exponent, fit_exponent, slope_by_seed
 from .jackknife import jackknife
 from .phase_boundary import phase_boundary
 from .within import within
 
-__all__ = ["Collapse", "Exponent", "collapse", "fit_exponent", "jackknife", "phase_boundary", "within"]
+__all__ = ["Collapse", "Exponent", "collapse", "fit_exponent", "jackknife", "phase_boundary", "slope_by_seed", "within"]

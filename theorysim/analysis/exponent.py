@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._errors import InvalidArgument
+from .jackknife import jackknife
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -122,3 +123,24 @@ def fit_exponent(
     edges = quantiles(local(draws), tails)
     slopes_of = [xr.DataArray(v, middle, (against,)) for v in (local(np.asarray(curve, float)), *edges)]
     return Exponent(slope, float(low), float(high), float(np.exp(intercept)), curve, *slopes_of)
+
+
+def slope_by_seed(ds: xr.Dataset, measure: Callable[[xr.Dataset], xr.DataArray], against: str) -> xr.DataArray:
+    r"""The exponent of `fit_exponent`, one jackknife pseudo-value a seed: what a claim about an exponent needs.
+
+    **Arguments:** `ds`: with dimensions `seed` and `against`; `measure`: `Dataset -> DataArray` over `against` alone;
+    `against`: the field on the horizontal axis, positive.
+
+    **Returns:** an array over `seed`, whose mean estimates the exponent.
+
+    >>> import numpy as np, xarray as xr
+    >>> ds = xr.Dataset({"y": (("seed", "x"), np.ones((3, 2)) * [1.0, 8.0])}, {"x": [1.0, 4.0], "seed": range(3)})
+    >>> slope_by_seed(ds, lambda d: d.y.mean("seed"), against="x").values.round(3).tolist()
+    [1.5, 1.5, 1.5]
+    """
+    import xarray as xr
+
+    def fit(part: xr.Dataset) -> xr.DataArray:
+        return xr.DataArray(log_slope(np.asarray(part[against], float), np.asarray(measure(part), float))[0])
+
+    return jackknife(ds, fit)

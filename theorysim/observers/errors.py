@@ -46,15 +46,39 @@ def errors(model: Any, batch: Batch) -> Errors:
     return Errors(jnp.mean((1 - batch.sign * guess) / 2), jnp.mean((1 - batch.label * guess) / 2))
 
 
-def fresh_errors(law: Any, key: Array, count: int) -> Callable[[Any], Errors]:
-    """The errors on fresh points, drawn from the Gram matrix of the filters.
+def on_fresh(measure: Callable[[Any, Batch], Any], law: Any, key: Array, count: int) -> Callable[[Any], Any]:
+    """Any measure of a model on fresh points, drawn from the Gram matrix of the filters.
 
     The model is rewritten in its own basis (`exact.own_basis`), where a fresh point has no more than
     `fixed + 2 m` coordinates, whatever the frame; the same points are used at each call.
 
-    **Arguments:** `law`: such as `laws.SignalNoise`; `key`: the stream of the test points; `count` >= 1: how many.
+    **Arguments:** `measure`: of a model and a batch; `law`: such as `laws.SignalNoise`; `key`: the stream of the test points;
+    `count` >= 1: how many.
 
-    **Returns:** `model -> Errors`, for models with a method `in_own_basis(fixed)`.
+    **Returns:** `model -> measure(model, fresh batch)`, for models with a method `in_own_basis(fixed)`.
+
+    >>> import jax, jax.numpy as jnp, theorysim as ts
+    >>> law, model = ts.laws.SignalNoise(signal=5.0, noise=0.1), ts.models.TwoLayerCNN(jnp.array([[1.0, 0.0], [-1.0, 0.0]]))
+    >>> loss = on_fresh(lambda model, batch: ts.objectives.logistic(batch)(model, None), law, jax.random.key(0), 100)
+    >>> bool(loss(model) < 0.02)
+    True
+    """
+
+    def test(model: Any) -> Any:
+        small = model.in_own_basis(law.fixed)
+        points, rest = jax.random.split(key)
+        vectors = jax.random.normal(points, (count, small.filters.shape[1]), small.filters.dtype)
+        return measure(small, law(rest, vectors))
+
+    return test
+
+
+def fresh_errors(law: Any, key: Array, count: int) -> Callable[[Any], Errors]:
+    """The errors on fresh points: `on_fresh` of `errors`.
+
+    **Arguments:** as `on_fresh`.
+
+    **Returns:** `model -> Errors`.
 
     >>> import jax, jax.numpy as jnp, theorysim as ts
     >>> filters = jnp.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
@@ -62,11 +86,4 @@ def fresh_errors(law: Any, key: Array, count: int) -> Callable[[Any], Errors]:
     >>> float(test(ts.models.TwoLayerCNN(filters)).clean)
     0.0
     """
-
-    def test(model: Any) -> Errors:
-        small = model.in_own_basis(law.fixed)
-        points, rest = jax.random.split(key)
-        vectors = jax.random.normal(points, (count, small.filters.shape[1]), small.filters.dtype)
-        return errors(small, law(rest, vectors))
-
-    return test
+    return on_fresh(errors, law, key, count)
