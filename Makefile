@@ -23,8 +23,9 @@ figures: $(READY)
 figure-%: $(READY)
 	$(BIN)/theorysim figure $* $(FIGURES)
 
+# every claim at the quick size, or at another PRESET=...; PRESET=own decides each at the size that it needs
 verify: $(READY)
-	$(BIN)/theorysim verify $(if $(PRESET),--preset $(PRESET)) $(if $(FRESH),--fresh)
+	$(BIN)/theorysim verify $(if $(filter own,$(PRESET)),,--preset $(or $(PRESET),quick)) $(if $(FRESH),--fresh)
 
 # one HTML page with every verdict, its evidence and its figures
 report: $(READY)

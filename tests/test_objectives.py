@@ -15,6 +15,11 @@ FORMULAS = {
     "logistic": (lambda z: np.logaddexp(0, -z), lambda z: -np.exp(-np.logaddexp(0, z))),
     "hinge": (lambda z: np.maximum(0, 1 - z), lambda z: np.where(z < 1, -1.0, 0.0)),
     "square": (lambda z: (1 - z) ** 2 / 2, lambda z: z - 1),
+    "softmax": (lambda z: np.logaddexp(0, -2 * z), lambda z: -2 * np.exp(-np.logaddexp(0, 2 * z))),
+    "mae": (
+        lambda z: 2 * np.exp(-np.logaddexp(0, 2 * z)),
+        lambda z: -4 * np.exp(-np.logaddexp(0, 2 * z) - np.logaddexp(0, -2 * z)),
+    ),
 }
 MARGINS = np.array([-1e4, -300.0, -20.0, -1.5, -1e-3, 0.0, 1e-3, 0.5, 1.5, 20.0, 80.0, 300.0, 1e4])
 rows = pytest.mark.parametrize("name", FORMULAS)
@@ -28,6 +33,15 @@ def line(weights):
 def batch(label, features):
     label = jnp.asarray(label, jnp.float32)
     return ts.laws.Batch((jnp.asarray(features, jnp.float32),), label, label)
+
+
+def test_weights_of_samples():
+    """Weights of 0 and 1 are the batch without the others; a common factor changes nothing."""
+    whole = batch([1, -1, 1, -1], [[0.3], [2.0], [-1.0], [0.7]])
+    part = objectives.logistic(ts.laws.pick(whole, jnp.array([0, 2])))(line(jnp.ones(1)), None)
+    for weights in ([1.0, 0, 1, 0], [3.0, 0, 3, 0]):
+        loss = objectives.of_margins(objectives.logistic_loss, whole, jnp.array(weights))
+        assert float(loss(line(jnp.ones(1)), None)) == pytest.approx(float(part), rel=1e-6)
 
 
 @rows

@@ -23,6 +23,11 @@ def objective(model, key):
     return jnp.float32(0)
 
 
+def federated(transformation):
+    nothing = ts.laws.Batch((), jnp.ones((2, 1)), jnp.ones((2, 1)))
+    return ts.dynamics.federated(lambda _: objective, nothing, transformation, local_steps=2, weights=jnp.eye(2))
+
+
 def gradient_descent(*transformations):
     return ts.dynamics.gradient_descent(objective, optax.chain(*transformations))
 
@@ -33,12 +38,21 @@ COMMUTE = {
     "momentum": lambda lr: gradient_descent(optax.sgd(lr, momentum=0.9, nesterov=True)),
     "weight decay": lambda lr: gradient_descent(optax.add_decayed_weights(0.1), optax.sgd(lr)),
     "clip_by_global_norm": lambda lr: gradient_descent(optax.clip_by_global_norm(1.0), optax.sgd(lr)),
+    "sam": lambda lr: ts.dynamics.sam(objective, optax.sgd(lr, momentum=0.9), rho=lr),
+    "accumulated": lambda lr: ts.dynamics.accumulated(gradient_descent(optax.sgd(lr)), lambda before, after, key: {}),
+    "driven": lambda lr: ts.dynamics.driven(gradient_descent(optax.sgd(lr)), lambda model, key: model),
+    "federated sgd": lambda lr: federated(optax.sgd(lr)),
 }
 DO_NOT = {
     "adam": lambda lr: gradient_descent(optax.adam(lr)),
     "sign_sgd": lambda lr: gradient_descent(optax.sign_sgd(lr)),
     "elementwise clip": lambda lr: gradient_descent(optax.clip(1.0), optax.sgd(lr)),
     "not to be probed": lambda lr: gradient_descent(broken()),
+    "sam adam": lambda lr: ts.dynamics.sam(objective, optax.adam(lr), rho=lr),
+    "accumulated adam": lambda lr: ts.dynamics.accumulated(gradient_descent(optax.adam(lr)), lambda before, after, key: {}),
+    "driven adam": lambda lr: ts.dynamics.driven(gradient_descent(optax.adam(lr)), lambda model, key: model),
+    "federated adam": lambda lr: federated(optax.adam(lr)),
+    "elastic": lambda lr: ts.dynamics.elastic(objective, optax.sgd(lr), ts.models.TwoLayerCNN(jnp.eye(2)), None, 1.0),
 }
 
 

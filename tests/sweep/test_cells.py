@@ -1,10 +1,12 @@
 """What a cell of a sweep is: the trial itself, with a key of its seed, whatever stands beside it."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import theorysim as ts
-from theorysim._sweep.trace import choose_batch
+from theorysim._sweep.trace import _largest_in_step, choose_batch
 
 OVER = {"scale": [0.5, 1.0, 2.0, 4.0, 8.0], "shift": [0.0, 1.0, -1.0]}
 
@@ -102,3 +104,12 @@ def test_batches_of_a_seed(tiny):
 def test_the_batch_is_chosen_by_the_largest_product_and_the_grid():
     assert [choose_batch(1e3, cells) for cells in (1, 3, 4, 7, 8, 1000)] == [1, 1, 4, 4, 8, 16]
     assert choose_batch(2e6, 1000) == 1
+    assert [choose_batch(1e3, 1000, entries) for entries in (10**3, 10**4, 10**5)] == [16, 4, 1]
+
+
+def test_only_the_arrays_of_an_innermost_loop_count():
+    def trial(x):
+        big = jnp.zeros(10**5) + x  # made once, outside of the steps
+        return jax.lax.fori_loop(0, 5, lambda t, y: jnp.sum(jnp.ones(300) * y), big[0])
+
+    assert _largest_in_step(jax.jit(trial).trace(jnp.float32(1)).jaxpr) == 300

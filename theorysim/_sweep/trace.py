@@ -120,6 +120,15 @@ def _blame(trial: Trial, part: Part, x64: bool, error: Exception) -> Exception:
     return Refused(f"the trial needs the value of a traced number: {str(error).strip().splitlines()[0]}")
 
 
+def _inside(eqn: Any) -> Iterator[Any]:
+    """The jaxprs that an equation runs."""
+    for value in eqn.params.values():
+        for sub in value if isinstance(value, list | tuple) else [value]:
+            sub = getattr(sub, "jaxpr", sub)
+            if hasattr(sub, "eqns"):
+                yield sub
+
+
 def _largest_matmul(jaxpr: Any) -> float:
     """Floating-point operations of the largest matrix product in a program."""
 
@@ -129,18 +138,38 @@ def _largest_matmul(jaxpr: Any) -> float:
                 (contracted, _), _ = eqn.params["dimension_numbers"]
                 inner = math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
                 yield 2.0 * inner * math.prod(eqn.outvars[0].aval.shape)
-            for value in eqn.params.values():
-                for sub in value if isinstance(value, list | tuple) else [value]:
-                    sub = getattr(sub, "jaxpr", sub)
-                    if hasattr(sub, "eqns"):
-                        yield from walk(sub)
+            for sub in _inside(eqn):
+                yield from walk(sub)
 
     return max(walk(jaxpr), default=0.0)
 
 
-def choose_batch(largest: float, per_seed: int) -> int:
-    """Cells in a batch: 16 for tiny cells, 1 once a matrix product exceeds a MFLOP, and never more than there are."""
-    best = 16 if largest <= 1e6 else 1
+def _largest_in_step(jaxpr: Any) -> int:
+    """Entries of the largest array that is made in an innermost loop: what a step must hold near the core."""
+
+    def walk(jaxpr: Any) -> tuple[int, int, bool]:
+        """The largest array made here, that of innermost loops, and whether there is a loop."""
+        here, steps, loops = 0, 0, False
+        for eqn in jaxpr.eqns:
+            here = max(here, *(math.prod(getattr(out.aval, "shape", ())) for out in eqn.outvars), 0)
+            for sub in _inside(eqn):
+                size, inner, looped = walk(sub)
+                if eqn.primitive.name in ("while", "scan") and not looped:
+                    inner, looped = size, True
+                here, steps, loops = max(here, size), max(steps, inner), loops or looped
+        return here, steps, loops
+
+    return walk(jaxpr)[1]
+
+
+#: float32 entries of which a core's cache holds the few arrays of a step
+_NEAR = 2**16
+
+
+def choose_batch(largest: float, per_seed: int, entries: int = 1) -> int:
+    """Cells in a batch: 16 for tiny cells, fewer where the arrays of a step would leave the core's cache, 1 once a matrix
+    product exceeds a MFLOP, and never more than there are."""
+    best = min(16, _NEAR // max(entries, 1)) if largest <= 1e6 else 1
     return max(b for b in (1, 4, 8, 16) if b <= max(1, min(best, per_seed)))
 
 
@@ -163,5 +192,6 @@ def prepare(trial: Trial, part: Part, x64: bool, batch: int | None) -> Program:
         seed = jax.ShapeDtypeStruct((), jnp.uint32)
         traced = jax.jit(one).trace(swept, seed, still, seed)
         digest = hashlib.sha256(traced.lower().as_text().encode()).hexdigest()
-    batch = batch or choose_batch(_largest_matmul(traced.jaxpr), part.per_seed)
+    jaxpr = traced.jaxpr
+    batch = batch or choose_batch(_largest_matmul(jaxpr), part.per_seed, _largest_in_step(jaxpr))
     return Program(part, x64, one, swept, still, template, batch, digest, time.perf_counter() - start)

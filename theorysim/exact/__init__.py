@@ -3,5 +3,7 @@
 from .diagonal import Diagonal
 from .frame import Frame, frame
 from .own_basis import own_basis
+from .sinkhorn import sinkhorn
+from .span import InSpan, Span, span
 
-__all__ = ["Diagonal", "Frame", "frame", "own_basis"]
+__all__ = ["Diagonal", "Frame", "InSpan", "Span", "frame", "own_basis", "sinkhorn", "span"]

@@ -3,7 +3,23 @@
 from ._batch import Batch, join, pick
 from .arrays import Arrays
 from .features import Features
+from .linear_regression import LinearRegression
 from .signal_noise import SignalNoise
+from .signal_noise_graph import SignalNoiseGraph
+from .tilt import tilt
+from .two_bit import TwoBit
 from .xor import XOR
 
-__all__ = ["XOR", "Arrays", "Batch", "Features", "SignalNoise", "join", "pick"]
+__all__ = [
+    "XOR",
+    "Arrays",
+    "Batch",
+    "Features",
+    "LinearRegression",
+    "SignalNoise",
+    "SignalNoiseGraph",
+    "TwoBit",
+    "join",
+    "pick",
+    "tilt",
+]

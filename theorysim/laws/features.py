@@ -66,7 +66,9 @@ class Features:
     @property
     def _shape(self) -> tuple[Any, ...]:
         if isinstance(self.signals, list | tuple):
-            return (len(self.signals), *(np.shape(self.signals[0]) if self.signals else ()))
+            first = self.signals[0] if self.signals else 0.0
+            # the numbers of a row may be traced
+            return (len(self.signals), *((len(first),) if isinstance(first, list | tuple) else np.shape(first)))
         return np.shape(self.signals)
 
     @property

@@ -37,9 +37,9 @@ class XOR:
     - `shares`: of the features, with sum 1; all equal by default.
     - `projected`: whether the noise is orthogonal to all $a$ and $b$. Static.
 
-    **Raises:** `InvalidArgument` for a number (not a traced one) out of range.
+    **Raises:** `InvalidArgument` for a number (not a traced one) out of range, or another number of shares than of features.
 
-    Source: Meng, Zou, Cao (2024), "Benign overfitting in two-layer ReLU convolutional neural networks for XOR data".
+    Source: Meng, Zou, Cao (2024), arXiv 2310.01975.
 
     >>> import jax
     >>> batch = XOR(signal=2.0)(jax.random.key(0), jax.random.normal(jax.random.key(1), (4, 8)))
@@ -59,6 +59,10 @@ class XOR:
             value = getattr(self, name)
             if isinstance(value, float | int) and not low <= value <= high:
                 raise InvalidArgument(name, value, f"must be in [{low}, {high}]")
+        if self.shares is not None and len(self.shares) != self.fixed // 2:
+            raise InvalidArgument(
+                "shares", f"({len(self.shares)} values)", f"must be one for each of {self.fixed // 2} features"
+            )
 
     @property
     def _signals(self) -> Array:

@@ -1,5 +1,8 @@
 """What is trained: small networks as `flax.nnx` modules, of which only `nnx.Param` leaves move."""
 
+from .prompt import Prompt
+from .three_layer_cnn import ThreeLayerCNN
 from .two_layer_cnn import TwoLayerCNN
+from .two_layer_linear import TwoLayerLinear
 
-__all__ = ["TwoLayerCNN"]
+__all__ = ["Prompt", "ThreeLayerCNN", "TwoLayerCNN", "TwoLayerLinear"]

@@ -75,6 +75,10 @@ class TwoLayerCNN(nnx.Module):
 
     def __call__(self, patches: tuple[Float[Array, "n _"] | Diagonal, ...]) -> Float[Array, " n"]:
         """The output $f$ on each sample; patches may be narrower than the filters."""
+        return self.second[...] @ self.responses(patches)
+
+    def responses(self, patches: tuple[Float[Array, "n _"] | Diagonal, ...]) -> Float[Array, "k n"]:
+        """What each filter gives on each sample, $\\sum_k\\sigma(\\langle w_{j,r},x^{(k)}\\rangle+b_{j,r})$ (or the mean)."""
         filters, bias = self.filters[...], None if self.bias is None else self.bias[...][:, None]
         total: Any = 0
         for patch in patches:
@@ -83,7 +87,7 @@ class TwoLayerCNN(nnx.Module):
             total = total + (z if self.power == 1 else z**self.power)
         if self.over_patches == "mean":
             total = total / len(patches)
-        return self.second[...] @ total
+        return total
 
     def in_own_basis(self, fixed: int) -> TwoLayerCNN:
         """The same network in `fixed + 2 m` coordinates, for fresh points: see `exact.own_basis`."""

@@ -1,5 +1,7 @@
 """What is minimised: `objective(model, key) -> scalar`, often a mean loss of the margin $y f(x)$ with the observed label."""
 
+from .environments import feat, irm, irm_gradients, vrex
+from .label_noise import Noise, flips, gaussian, uniform, with_label_noise
 from .margins import (
     Objective,
     hinge,
@@ -10,5 +12,34 @@ from .margins import (
     square,
     square_loss,
 )
+from .on_sample import OnSample, additive_noise, on_sample
+from .regression import regression
+from .two_class import mae, mae_loss, softmax, softmax_loss
 
-__all__ = ["Objective", "hinge", "hinge_loss", "logistic", "logistic_loss", "of_margins", "square", "square_loss"]
+__all__ = [
+    "Noise",
+    "Objective",
+    "OnSample",
+    "additive_noise",
+    "feat",
+    "flips",
+    "gaussian",
+    "hinge",
+    "hinge_loss",
+    "irm",
+    "irm_gradients",
+    "logistic",
+    "logistic_loss",
+    "mae",
+    "mae_loss",
+    "of_margins",
+    "on_sample",
+    "regression",
+    "softmax",
+    "softmax_loss",
+    "square",
+    "square_loss",
+    "uniform",
+    "vrex",
+    "with_label_noise",
+]

@@ -14,10 +14,13 @@ from ..laws import Batch
 Objective = Callable[[Any, Any], Array]
 
 
-def of_margins(loss: Callable[[Float[Array, " n"]], Float[Array, " n"]], batch: Batch) -> Objective:
-    r"""The mean of a loss of the margins, $\frac1n\sum_i\ell(y_if(x_i))$.
+def of_margins(
+    loss: Callable[[Float[Array, " n"]], Float[Array, " n"]], batch: Batch, weights: Float[Array, " n"] | None = None
+) -> Objective:
+    r"""The mean of a loss of the margins, $\frac1n\sum_i\ell(y_if(x_i))$, or its mean with weights.
 
-    **Arguments:** `loss`: the losses of margins, elementwise; `batch`: `n` samples with labels.
+    **Arguments:** `loss`: the losses of margins, elementwise; `batch`: `n` samples with labels; `weights`: of the samples,
+    $\ge0$ and not all 0, for $\sum_iw_i\ell(y_if(x_i))/\sum_iw_i$. Weights of 0 and 1 make the number of samples traced.
 
     **Returns:** `objective(model, key) -> scalar`.
 
@@ -30,7 +33,8 @@ def of_margins(loss: Callable[[Float[Array, " n"]], Float[Array, " n"]], batch: 
 
     def objective(model: Any, key: Any) -> Float[Array, ""]:
         del key
-        return jnp.mean(loss(batch.label * model(batch.patches)))
+        losses = loss(batch.label * model(batch.patches))
+        return jnp.mean(losses) if weights is None else jnp.sum(weights * losses) / jnp.sum(weights)
 
     return objective
 

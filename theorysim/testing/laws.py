@@ -38,6 +38,23 @@ def signal_noise(*, signal: float = 100.0, noise: float = 10.0) -> SearchStrateg
     return symmetric | st.builds(laws.SignalNoise, **size, flip_plus=share, flip_minus=share)
 
 
+def signal_noise_graph(*, signal: float = 100.0, noise: float = 10.0) -> SearchStrategy[laws.SignalNoiseGraph]:
+    """Laws of nodes on a stochastic block model, homophilous or not, averaged wholly, in part or not at all.
+
+    **Arguments:** `signal`, `noise`: the largest values of these fields.
+
+    **Returns:** a Hypothesis strategy of `laws.SignalNoiseGraph`.
+
+    >>> from hypothesis import find
+    >>> find(signal_noise_graph(), lambda law: law.within > law.between).within > 0
+    True
+    """
+    from hypothesis import strategies as st
+
+    within, between, average = (_number(1) for _ in range(3))
+    return st.builds(laws.SignalNoiseGraph, _number(signal), within, between, _number(noise), average, st.booleans())
+
+
 def features(*, signal: float = 100.0, noise: float = 10.0, most: int = 3) -> SearchStrategy[laws.Features]:
     """Laws of one to several orthogonal signals in any shares.
 
@@ -76,6 +93,42 @@ def xor(*, signal: float = 100.0, noise: float = 10.0) -> SearchStrategy[laws.XO
 
     cosine = st.floats(-1, 1, width=32, allow_subnormal=False)
     return st.builds(laws.XOR, _number(signal), cosine=cosine, noise=_number(noise), flip=_number(0.5), projected=st.booleans())
+
+
+def two_bit(*, strength: float = 10.0, noise: float = 10.0, most: int = 3) -> SearchStrategy[laws.TwoBit]:
+    """Laws of an invariant and a spurious feature in one to several environments, with flips of any rate.
+
+    **Arguments:** `strength`, `noise`: the largest values of these fields; `most`: the largest number of environments.
+
+    **Returns:** a Hypothesis strategy of `laws.TwoBit`.
+
+    >>> from hypothesis import find
+    >>> find(two_bit(), lambda law: law.environments > 1).environments
+    2
+    """
+    from hypothesis import strategies as st
+
+    def build(alpha: float, betas: Any, level: float, strengths: Any) -> laws.TwoBit:
+        return laws.TwoBit(alpha, betas, level, strengths)
+
+    betas, size = st.lists(_number(1), min_size=1, max_size=most), _number(strength)
+    return st.builds(build, _number(1), betas, _number(noise), st.tuples(size, size))
+
+
+def linear_regression(*, target: float = 100.0, noise: float = 10.0) -> SearchStrategy[laws.LinearRegression]:
+    """Laws of a linear function of Gaussian inputs.
+
+    **Arguments:** `target`, `noise`: the largest values of these fields.
+
+    **Returns:** a Hypothesis strategy of `laws.LinearRegression`.
+
+    >>> from hypothesis import find
+    >>> find(linear_regression(), lambda law: law.target > 50).target > 50
+    True
+    """
+    from hypothesis import strategies as st
+
+    return st.builds(laws.LinearRegression, _number(target), _number(noise))
 
 
 def arrays(*, samples: int = 30, dim: int = 8) -> SearchStrategy[laws.Arrays]:

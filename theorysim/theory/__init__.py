@@ -1,7 +1,41 @@
 """Thresholds, rates and bounds: formulas with citations, no simulation."""
 
-from . import benign_relu, label_noise_stages
+from . import (
+    active_learning,
+    benign_polynomial,
+    benign_relu,
+    benign_xor,
+    continual_angle,
+    federated,
+    gcn_vs_mlp,
+    label_noise_gd,
+    label_noise_sgd,
+    label_noise_stages,
+    prompt_mae,
+    prompt_portfolio,
+    spurious_features,
+)
 from ._bound import Bound, fields
 from ._constants import Halves, fit_constant, halves, tested
 
-__all__ = ["Bound", "Halves", "benign_relu", "fields", "fit_constant", "halves", "label_noise_stages", "tested"]
+__all__ = [
+    "Bound",
+    "Halves",
+    "active_learning",
+    "benign_polynomial",
+    "benign_relu",
+    "benign_xor",
+    "continual_angle",
+    "federated",
+    "fields",
+    "fit_constant",
+    "gcn_vs_mlp",
+    "halves",
+    "label_noise_gd",
+    "label_noise_sgd",
+    "label_noise_stages",
+    "prompt_mae",
+    "prompt_portfolio",
+    "spurious_features",
+    "tested",
+]
