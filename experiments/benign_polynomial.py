@@ -125,14 +125,14 @@ def plane(n, signal, seeds):
     """The map over samples and signal, one run on each side in time, and the race at leading order in d."""
     return {
         "map": ts.Study({"n": n, "signal": signal}, seeds, sources=SOURCES),
-        "curves": ts.Study({"signal": [4.0, 20.0]}, max(seeds // 2, 4), {"records": 60}, SOURCES),
+        "curves": ts.Study({"signal": [4.0, 20.0]}, seeds, {"records": 60}, SOURCES),
         "race": ts.Study({"ratio": AROUND}, 8 * seeds, INFINITE | {"n": 40, "steps": 120}, AT_SCALE),
     }
 
 
-def exponent(power, n, steps, **base):
+def exponent(power, n, steps, seeds=64, **base):
     """The boundary in n at leading order in d."""
-    return ts.Study({"n": n, "ratio": AROUND[2:-2]}, 64, INFINITE | {"power": power, "steps": steps} | base, AT_SCALE)
+    return ts.Study({"n": n, "ratio": AROUND[2:-2]}, seeds, INFINITE | {"power": power, "steps": steps} | base, AT_SCALE)
 
 
 def in_dim(dim, **base):
@@ -146,11 +146,11 @@ PRESETS = {
     "paper": plane([10, 20, 40, 80, 160], np.arange(1.0, 16.0, 1.0), 20),
     "asymptotic": {
         "cubic": exponent(3, [40, 160, 640], 100),
-        "quartic": exponent(4, [40, 80, 160], 300),
+        "quartic": exponent(4, [40, 80, 160], 300, seeds=128),
         "third": exponent(3, [40, 160], 300, init=0.1 / 3),
         "dims": in_dim(np.round(np.geomspace(300, 1e9, 6))),
         "fixed_init": in_dim([300.0, 3e3, 3e4, 3e5], scaling="plain", init=0.1 / 300**0.5, lr=1e-4, steps=1500),
-        "time": ts.Study({"init": np.geomspace(1e-3, 0.1, 5), "ratio": [20.0, 160.0]}, 20, TIMED, AT_SCALE),
+        "time": ts.Study({"init": np.geomspace(1e-3, 0.1, 5), "ratio": [20.0, 160.0]}, 40, TIMED, AT_SCALE),
     },
 }  # fmt: skip
 

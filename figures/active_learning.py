@@ -115,7 +115,7 @@ def complexity(data: xr.Dataset, initial: int) -> Figure:
     right.plot(p, theory.passive_labels(needed, p), "--", color="black", linewidth=1, label=passive)
     active = r"theory: $n_0+n_2^*-pn_0$, the same $n_2^*$"
     right.plot(p, theory.active_labels(needed, p, initial), "-.", color="black", linewidth=1, label=active)
-    right.set(xlabel="share of hard samples $p$", ylabel=f"labels for a hard error of {100 * EDGE:.0f} %", ylim=(12, 2500))
+    right.set(xlabel="share of hard samples $p$", ylabel=f"labels for a hard error of {100 * EDGE:.0f} %", ylim=(12, 1500))
     ticks(right.xaxis, tuple(map(float, data.share.values)))
     ticks(right.yaxis, (20, 50, 100, 200, 500, 1000))
     right.legend(fontsize=7, loc="upper right")

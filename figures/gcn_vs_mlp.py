@@ -137,7 +137,7 @@ def homophily(data: xr.Dataset) -> Figure:
             plot.band(panel, shown, "homophily", label, color=color, linestyle=line, marker=marker)
     left.set(xlabel="homophily $(p-s)/(p+s)$", ylabel="GCN test accuracy", ylim=(0.38, 1.03))
     right.set(xlabel="homophily $(p-s)/(p+s)$", ylabel="GCN training loss", ylim=(-0.03, 0.75))
-    left.legend(loc="upper left", fontsize=7)
+    left.legend(loc="center right", fontsize=7)
     right.legend(loc="center right", fontsize=7)
     return figure
 
@@ -186,7 +186,7 @@ def degree(data: xr.Dataset) -> Figure:
     if crossed:
         slopes_of((axes[0, 1], axes[0, 2]), [(rf"$q={p.power}$, $n={p.n}$, $d={p.dim:g}$", fit)], p.power)
         axes[0, 1].set(ylabel=r"$1/\mathrm{SNR}^*$ of the GCN (95 % accuracy)")
-        axes[0, 1].set_yticks([5, 7, 10, 14], ["5", "7", "10", "14"])
+        axes[0, 1].set_yticks([5, 6, 7, 8, 10], ["5", "6", "7", "8", "10"])
     for panel in axes[0]:
         mark(panel, nodes)
     return figure

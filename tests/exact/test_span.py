@@ -54,50 +54,52 @@ def without_cross_terms(found):
 
 @pytest.fixture(scope="module")
 def runs():
-    """All cases and the defect in one program, in float64."""
+    """All cases and the defect in one program, in float64; and what is a parameter inside."""
+    names = {}
 
     def every():
         found = {}
         for case in CASES:
             batch, model, transformation = setting(case)
             inside = span(batch, fixed=1)
-            found[case] = (
-                leaves(train(batch, model, transformation)),
-                leaves(train(inside.batch, inside.enter(model), transformation).model),
-            )
+            entered = inside.enter(model)
+            assert isinstance(inside.batch.patches[1], Diagonal)
+            names[case] = {path[-1] for path, _ in nnx.to_flat_state(nnx.state(entered, nnx.Param))}
+            found[case] = {
+                "start": (leaves(model), leaves(entered.model)),
+                "output": (model(batch.patches), entered(inside.batch.patches)),
+                "end": (
+                    leaves(train(batch, model, transformation)),
+                    leaves(train(inside.batch, entered, transformation).model),
+                ),
+            }
         batch, model, transformation = setting("reduced")
         wrong = without_cross_terms(span(batch, fixed=1))
         return found | {"defect": leaves(train(wrong.batch, wrong.enter(model), transformation).model)}
 
     with jax.enable_x64(True):
-        return jax.device_get(jax.jit(every)())
+        return jax.device_get(jax.jit(every)()) | {"names": names}
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_it_is_the_ordinary_run(runs, case):
-    ordinary, inside = runs[case]
+    (start, same), (ordinary, inside) = runs[case]["start"], runs[case]["end"]
     assert len(ordinary) == len(inside) == 2
-    start = leaves(setting(case)[1])
-    for a, b, before in zip(ordinary, inside, start, strict=True):
-        assert np.abs(a - np.asarray(before)).max() > 1e-3  # it moved
+    for a, b, before, entered in zip(ordinary, inside, start, same, strict=True):
+        assert np.array_equal(before, entered)
+        assert np.abs(a - before).max() > 1e-3  # it moved
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-12 * np.abs(a).max())
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_at_the_start_it_is_the_model(runs, case):
+    np.testing.assert_allclose(*runs[case]["output"], rtol=1e-10)
+
+
+def test_filters_are_no_parameter_inside(runs):
+    assert runs["names"]["reduced"] == {"coefficients", "bias"}
+    assert runs["names"]["three layers"] == {"coefficients", "second"}
+
+
 def test_a_gram_matrix_without_cross_terms_is_rejected(runs):
-    assert max(np.abs(a - b).max() for a, b in zip(runs["reduced"][0], runs["defect"], strict=True)) > 1e-3
-
-
-def test_at_the_start_it_is_the_model():
-    batch, model, _ = setting("noise along the signal")
-    inside = span(batch, fixed=1)
-    entered = inside.enter(model)
-    np.testing.assert_allclose(entered(inside.batch.patches), model(batch.patches), rtol=1e-5)
-    np.testing.assert_array_equal(entered.model.filters[...], model.filters[...])
-    assert isinstance(inside.batch.patches[1], Diagonal)
-
-
-def test_filters_are_no_parameter_inside():
-    batch, model, _ = setting("reduced")
-    entered = span(batch, fixed=1).enter(model)
-    names = {path[-1] for path, _ in nnx.to_flat_state(nnx.state(entered, nnx.Param))}
-    assert names == {"coefficients", "bias"}
+    assert max(np.abs(a - b).max() for a, b in zip(runs["reduced"]["end"][0], runs["defect"], strict=True)) > 1e-3

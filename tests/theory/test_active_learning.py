@@ -54,7 +54,7 @@ def made_up(name, random_power=1.0, gain=10.0, level=0.5):
     seed = xr.DataArray(spread, {"seed": np.arange(SEEDS)}, ("seed",))
     share, queried, chance = axes["share"], axes["queried"], axes["strategy"] == 0
     if name == "order":
-        equal = 2.5 * ((1 - share) / share) ** level
+        equal = 3.3 * ((1 - share) / share) ** level
         hard = 0.1 * (equal / axes["hard"]) ** 3 * seed + 0 * queried + 0 * axes["strategy"]
     else:
         first = 20 * share
@@ -74,7 +74,7 @@ def verdict(name, **faults):
 CASES = {
     "one_over_p": {"random_power": 0.5},
     "active_is_flat": {"gain": 1.0},
-    "saves_most_when_rare": {"gain": 1.0},
+    "saves_when_rare": {"gain": 1.0},
     "uncertainty_wins": {"gain": 1.0},
     "order_of_weak_features": {"level": 0.25},
 }

@@ -88,7 +88,7 @@ def span(batch: Any, fixed: int) -> Span:
 
     $$ C_{t+1} = C_t-\eta\,\frac{\partial L}{\partial U}(U_t). $$
 
-    So a step needs one product with the Gram matrix $BB^\top$, made once; on filters it needs one with $B^\top$ and one with $B$.
+    A step so needs one product with the Gram matrix $BB^\top$, made once, in place of one with $B^\top$ and one with $B$.
 
     **Arguments:**
 

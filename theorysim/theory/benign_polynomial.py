@@ -135,12 +135,12 @@ def _decades(value: Any) -> Any:
 
 BENIGN = Bound(
     "benign",
-    r"where $n\,\mathrm{SNR}^q\geq5$ the test loss is at most $6\epsilon+e^{-n^2}$ in 9 of 10 runs ($\epsilon$: training loss)",
-    "Cao et al. (2022), theorem 4.3 (recalled); the 5 is assumed",
+    r"where $n\,\mathrm{SNR}^q\geq10$ the test loss is at most $6\epsilon+e^{-n^2}$ in 9 of 10 runs ($\epsilon$: train loss)",
+    "Cao et al. (2022), theorem 4.3 (recalled); the 10 is assumed",
     left=lambda data: data.test_loss - 6 * data.train_loss,
     right=lambda p: benign_loss(0.0, p.n),
     sense="<=",
-    regime=lambda p: {"n SNR^q >= 5": _decades(_ratio(p) / 5)},
+    regime=lambda p: {"n SNR^q >= 10": _decades(_ratio(p) / 10)},
     delta=0.1,
     resolution=lambda p: 1 / p.tests,
 )

@@ -95,7 +95,7 @@ def boundary_slope(width: Any, kappa: Any, snr: Any) -> Any:
     Regime: $d\to\infty$. Source: derived in this project; its limit $-1/2$ is the threshold that Huang et al. (2025) state.
 
     >>> round(float(boundary_slope(20, 0.1, 0.1)), 3), round(float(boundary_slope(20, 1e-300, 0.1)), 3)
-    (-0.459, -0.5)
+    (-0.46, -0.5)
     """
     return -1 / (2 + 1 / (np.log(np.sqrt(width / 2) / kappa) + np.log(1 / snr)))
 
@@ -126,8 +126,8 @@ def drift(n: Any, width: Any, signal: Any, dim: Any, lr: Any, flip: Any, noise: 
 
     Regime: $c\lesssim1$, $n\,\mathrm{SNR}^2\lesssim1$. Derived in this project; no constant is fitted.
 
-    >>> round(float(drift(200, 20, 2.0, 2000, 0.5, 0.1, 0.5)), 6)
-    0.000563
+    >>> round(1e4 * float(drift(200, 20, 2.0, 2000, 0.5, 0.1, 0.5)), 3)
+    5.625
     """
     return lr**2 * signal**2 * noise**2 * dim * flip * (1 - flip) / (n * width**2)
 
