@@ -142,7 +142,7 @@ def in_dim(dim, **base):
 
 
 PRESETS = {
-    "quick": plane([10, 20, 40, 80], np.arange(2.0, 15.0, 2.0), 4),
+    "quick": plane([10, 20, 40, 80], np.arange(2.0, 21.0, 3.0), 4),
     "paper": plane([10, 20, 40, 80, 160], np.arange(1.0, 16.0, 1.0), 20),
     "asymptotic": {
         "cubic": exponent(3, [40, 160, 640], 100),

@@ -166,7 +166,7 @@ PRESETS = {
     "paper": {
         "curves": ts.Study({"signal": [3.0, 6.5]}, 20, IN_TIME, SOURCES),
         "groups": ts.Study({"groups": [1.0, 4.0, 10.0, 20.0]}, 20, IN_TIME | {"signal": 8.0}, SOURCES),
-        "map": ts.Study({"groups": [1.0, 4.0], "signal": np.arange(3.0, 9.0, 1.0)}, 4, sources=SOURCES),
+        "map": ts.Study({"groups": [1.0, 4.0], "signal": np.arange(3.0, 12.0, 1.5)}, 4, sources=SOURCES),
     },
     "asymptotic": {
         "exponent": at_drift(2.0, 70, np.geomspace(0.9, 4.5, 8), 64),

@@ -338,8 +338,8 @@ def asymptotic(name, statement, source, study, check, figure="law", **options):
 
 
 OTHERS = [
-    ("gaussian_1", r"$e\sim N(1,1)$", NOISES, 0.01), ("gaussian_06", r"$e\sim N(.6,1)$", NOISES, 0.01),
-    ("uniform_2", r"$e\sim U[-1,2]$", NOISES, 0.01), ("uniform_3", r"$e\sim U[-2,3]$", NOISES, 0.01),
+    ("gaussian_1", r"$e\sim N(1,1)$", NOISES, 0.05), ("gaussian_06", r"$e\sim N(.6,1)$", NOISES, 0.05),
+    ("uniform_2", r"$e\sim U[-1,2]$", NOISES, 0.05), ("uniform_3", r"$e\sim U[-2,3]$", NOISES, 0.05),
     ("cubic", "$q=3$, and GD fits with .24", NETWORKS, 0.15), ("quartic", "$q=4$, and GD fits with .24", NETWORKS, 0.05),
 ]  # fmt: skip
 

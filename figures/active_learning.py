@@ -43,7 +43,7 @@ def strategies(data: xr.Dataset) -> list[tuple[float, str, dict]]:
 
 
 def against_labels(data: xr.Dataset) -> Figure:
-    """The test error against the number of queried labels, in all and on the hard feature; on the easy one there is none."""
+    """The test error against the number of queried labels, on all samples and on the hard ones."""
     figure, (panels,) = plot.canvas(columns=2)
     parts = (("test_error", "all samples"), ("test_error_hard", "samples of the hard feature"))
     for axes, (name, title) in zip(panels, parts, strict=True):
@@ -97,14 +97,14 @@ def complexity(data: xr.Dataset, initial: int) -> Figure:
                 label=label,
             )
     left.axhline(EDGE, color="black", linewidth=0.8)
-    left.set(xlabel="labels in all, $n_0+n^*$", ylabel="error on hard samples", yscale="log", ylim=(1e-3, 1), xscale="log")
+    left.set(xlabel="labels in all, $n_0+n^*$", ylabel="error on hard samples", yscale="log", ylim=(1e-3, 4), xscale="log")
     ticks(left.xaxis, (20, 50, 100, 200, 320))
     left.set_title("dotted: at random; full: uncertainty", fontsize=8)
-    left.legend(loc="lower left")
+    left.legend(loc="upper right", ncols=2)
     fits = {}
     for value, label, look in strategies(data):
         measure = partial(labels_needed, strategy=value, initial=initial)
-        fit = ts.analysis.fit_exponent(data, measure, against="share", resamples=200)
+        fit = ts.analysis.fit_exponent(data, measure, against="share", resamples=100)
         fits[value] = fit.curve
         look.pop("linestyle")
         plot.power_law(right, fit, label, **look)
@@ -164,7 +164,7 @@ def order(data: xr.Dataset, easy: float) -> Figure:
     figure, ((left, right),) = plot.canvas(columns=2, width=3.6, height=3.0)
     ratio_of_errors(left, data, easy)
     odds = data.assign_coords(share=(1 - data.share) / data.share).rename(share="odds").sortby("odds")
-    fit = ts.analysis.fit_exponent(odds, lambda part: crossing(part, easy), against="odds", resamples=200)
+    fit = ts.analysis.fit_exponent(odds, lambda part: crossing(part, easy), against="odds", resamples=100)
     plot.power_law(right, fit, "measured", color=plot.COLORS[0])
     x = np.geomspace(1, float(odds.odds.max()), 50)
     lines = ((2, "--", r"$n_\ell\|\mu_\ell\|^2$ equal: 1/2"), (4, ":", r"$n_\ell\|\mu_\ell\|^4$ equal: 1/4"))

@@ -54,31 +54,32 @@ def curves(data: xr.Dataset) -> Figure:
         plot.band(bottom, here.test_error, "time", "test error", color=PINK)
         ratio = theory.signal_ratio(80, signal / DIM**0.5, 3)
         top.set(xscale="log", yscale="log", ylim=(1e-3, 30), title=rf"$\|\mu\|={signal:g}$: $n\,\mathrm{{SNR}}^3={ratio:.2g}$")
-        bottom.set(xscale="log", ylim=(-0.02, 0.75), xlabel="iteration")
+        bottom.set(xscale="log", ylim=(-0.02, 1.0), xlabel="iteration")
         top.set_xlabel("iteration")
     axes[0, 0].set_ylabel("coefficient")
     axes[1, 0].set_ylabel("loss, error")
-    axes[0, 0].legend(loc="upper left")
-    axes[1, 0].legend(loc="lower left")
+    axes[0, 0].legend(loc="center right")
+    axes[1, 0].legend(loc="upper right")
     return figure
 
 
 def race(data: xr.Dataset) -> Figure:
     """Each class of each run: how strongly it answers to its signal at the end, against its own race."""
     figure, ((left, right),) = plot.canvas(columns=2, width=3.5)
-    x = np.asarray(data.ratio / data.race.transpose(..., "ratio")).ravel()
-    y = np.asarray(data.response.transpose(*data.race.transpose(..., "ratio").dims)).ravel()
+    order = ("seed", "class", "ratio")
+    x = np.asarray((data.ratio / data.race).transpose(*order)).ravel()
+    y = np.asarray(data.response.transpose(*order)).ravel()
     left.scatter(x, np.maximum(y, 1e-4), s=5, color=BLUE, alpha=0.35, linewidths=0, rasterized=True, label="a class of a run")
     left.axvline(1, color="black", linestyle="--", linewidth=1, label="race: a draw")
     left.axhline(0.5, color=ORANGE, linewidth=1, label="learned: above 1/2")
-    left.set(xscale="log", yscale="log", xlim=(0.1, 10), ylim=(7e-5, 20))
+    left.set(xscale="log", yscale="log", xlim=(0.1, 10), ylim=(7e-5, 400))
     left.set(xlabel=r"$n\,\mathrm{SNR}^3/c^*$, with its own $c^*$", ylabel=r"response $F_j(j\mu)$")
     share = (data.response > 0.5).mean(("class", "seed"))
     told = (data.ratio > data.race).mean(("class", "seed"))
     right.plot(data.ratio, share, "o", color=BLUE, label="gradient descent")
     right.plot(data.ratio, told, color=ORANGE, label="race")
     right.set(xlabel=r"$n\,\mathrm{SNR}^3$", ylabel="share of classes that learn", ylim=(-0.03, 1.03))
-    left.legend(loc="lower right", fontsize=7)
+    left.legend(loc="upper left", bbox_to_anchor=(0, 0.98), fontsize=7)
     right.legend(loc="lower right")
     return figure
 
@@ -119,6 +120,10 @@ def exponent(found: dict[str, xr.Dataset]) -> Figure:
             right.axhline(-1 / q, color=color, linestyle="--", linewidth=1, label=rf"theorem, $q={q}$: $-1/{q}$")
     left.set(xlabel="training samples $n$", ylabel=r"boundary $\mathrm{SNR}^*$")
     right.set(xlabel="training samples $n$", ylabel="local slope", ylim=(-0.45, -0.15), xlim=(40, 640))
+    for axes in (left, right):
+        axes.set_xticks([40, 80, 160, 320, 640], ["40", "80", "160", "320", "640"])
+        axes.minorticks_off()
+    left.set_yticks([0.15, 0.2, 0.3, 0.4], ["0.15", "0.2", "0.3", "0.4"])
     left.legend(fontsize=6.5, loc="lower left")
     right.legend(fontsize=7, loc="upper right", ncols=2)
     return figure
@@ -168,6 +173,8 @@ def time(data: xr.Dataset) -> Figure:
     right.axhline(-1, color="black", linestyle="--", linewidth=1, label=r"theorem: $-(q-2)=-1$")
     left.set(xlabel=r"$\kappa=\sigma_0\sigma_p\sqrt{d}$", ylabel="steps until the signal is learned")
     right.set(xlabel=r"$\kappa=\sigma_0\sigma_p\sqrt{d}$", ylabel="local slope", ylim=(-1.3, -0.6))
+    right.set_xticks([1e-3, 1e-2, 1e-1], ["$10^{-3}$", "$10^{-2}$", "$10^{-1}$"])
+    right.minorticks_off()
     left.legend(fontsize=6.5, loc="lower left")
     right.legend(loc="upper right")
     return figure

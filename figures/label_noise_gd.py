@@ -167,10 +167,19 @@ def boundary(data: xr.Dataset) -> Figure:
     right.plot([], [], color="0.3", linewidth=1.0, label="derived, same colour")
     right.axhline(-0.5, color="black", linewidth=1.0, linestyle="--", label="$n$ SNR$^2$ = const: $-1/2$")
     left.set(xlabel="samples $n$", ylabel=r"GD's boundary SNR$^*$ ($F(\mu)>\frac{1}{2}$)")
-    right.set(xlabel="samples $n$", ylabel="local slope", ylim=(-0.56, -0.38))
-    left.legend(fontsize=6.5, loc="lower left")
-    right.legend(fontsize=6.5, loc="upper center", ncols=2)
+    right.set(xlabel="samples $n$", ylabel="local slope", ylim=(-0.51, -0.37), xlim=(40, 640))
+    for panel in (left, right):
+        ticks(panel, data.n.values)
+    left.set_yticks([0.05, 0.1, 0.2], ["0.05", "0.1", "0.2"])
+    left.legend(fontsize=6.5, loc="upper right")
+    right.legend(fontsize=6.5, loc="upper right")
     return figure
+
+
+def ticks(axes: Axes, values: np.ndarray) -> None:
+    """Ticks of a logarithmic axis at the swept values alone."""
+    axes.set_xticks(values, [f"{value:.2g}" if value < 1 else f"{value:g}" for value in values])
+    axes.minorticks_off()
 
 
 def law(data: xr.Dataset, samples: xr.Dataset) -> Figure:
@@ -179,7 +188,7 @@ def law(data: xr.Dataset, samples: xr.Dataset) -> Figure:
     noisy, descent = data.sel(flip=0.1), data.sel(flip=0.0)
     for k, strength in enumerate(data.strength.values):
         part = noisy.sel(lr=0.4, strength=strength).sel(time=slice(10, None))
-        plot.band(fan, part.signal_margin, "time", rf"$n\,$SNR$^2={strength**2:.1f}$", color=plot.COLORS[k])
+        plot.band(fan, part.signal_margin, "time", rf"$n\,$SNR$^2={strength**2:.2g}$", color=plot.COLORS[k])
     fan.axhline(0.5, color="black", linewidth=0.8, linestyle=":", label="$t^*$: margin 1/2")
     fan.set(xscale="log", xlabel=r"step, $\eta=0.4\,nm/(\sigma_p^2d)$", ylabel="margin of the signal alone")
     learned = ts.analysis.first_time(noisy.sel(lr=0.4).signal_margin, 0.5).mean("seed")
@@ -192,10 +201,12 @@ def law(data: xr.Dataset, samples: xr.Dataset) -> Figure:
     lrs = data.lr.values
     for k, strength in list(enumerate(data.strength.values))[2:]:  # for weaker ones chance is as large as the growth
         mean = [float(rate(noisy.sel(lr=lr, strength=strength), 50 / lr, 200 / lr).mean("seed")) for lr in lrs]
-        in_lr.plot(lrs, mean, plot.MARKERS[k], color=plot.COLORS[k], label=rf"$n\,$SNR$^2={strength**2:.1f}$")
+        in_lr.plot(lrs, mean, plot.MARKERS[k], color=plot.COLORS[k], label=rf"$n\,$SNR$^2={strength**2:.2g}$")
         in_lr.plot(lrs, from_theory.drift(50, 20, strength / 50**0.5, 1.0, lrs * 1000, 0.1), color=plot.COLORS[k], linewidth=1)
     in_lr.plot([], [], color="0.3", linewidth=1, label=r"$\Lambda\propto\eta^2$, derived")
-    in_lr.plot(lrs, 2e-4 * lrs / lrs[0], color="black", linewidth=1, linestyle="--", label=r"stated: $\propto\eta$")
+    in_lr.plot(
+        lrs, 2e-4 * lrs / lrs[0], color="black", linewidth=1, linestyle="--", label=r"stated: $\propto\eta$, at any height"
+    )
     in_lr.set(
         xscale="log",
         yscale="log",
@@ -209,8 +220,9 @@ def law(data: xr.Dataset, samples: xr.Dataset) -> Figure:
     in_n.plot(n, derived, color="black", linewidth=1, linestyle="-.", label=r"$\Lambda\propto 1/n$, derived")
     in_n.plot(n, np.full(len(n), derived[0]), color="black", linewidth=1, linestyle="--", label="stated: free of $n$")
     in_n.set(xlabel=r"samples $n$, fixed $\eta$ and $\|\mu\|$", ylabel="growth rate of the signal per step")
-    in_n.set_xticks(n, [f"{value:g}" for value in n])
-    in_n.minorticks_off()
+    for panel, values in ((ratio, x), (in_lr, lrs), (in_n, n)):
+        ticks(panel, values)
+    in_n.set_yticks([5e-5, 1e-4, 2e-4], ["0.00005", "0.0001", "0.0002"])
     for panel in (fan, ratio, in_lr, in_n):
         panel.legend(fontsize=6.5)
     return figure
