@@ -139,17 +139,17 @@ ALONE = {"n": 50, "init": 0.01, "steps": 8000, "records": 160}  # the label-nois
 BOTH = {"flip": [0.0, 0.1]}
 
 
-def published(seeds, n, snr, of_map, spots):
+def published(seeds, n, snr, of_map, spots, **base):
     """The published curves, with other noises in the labels, and the heat maps; some of their cells with more seeds."""
 
     def drawn(**noise):
-        return ts.Study({"flip": [0.0]}, seeds, noise, DRAWN)
+        return ts.Study({"flip": [0.0]}, seeds, base | noise, DRAWN)
 
     def cells(n, snr, seeds):
         return ts.Study({"n": n, "snr": snr, **BOTH}, seeds, {"signal": 0.0, "lr": 1.0, "steps": 1000, "records": 1}, MAP)
 
     return {
-        "curves": ts.Study({"flip": [0.0, 0.1, 0.3, 0.4, 0.5]}, seeds, sources=CONTROL),
+        "curves": ts.Study({"flip": [0.0, 0.1, 0.3, 0.4, 0.5]}, seeds, base, CONTROL),
         "gaussian_1": drawn(gauss=1.0),
         "gaussian_06": drawn(gauss=1.0, shift=-0.4),
         "uniform_2": drawn(spread=1.5, shift=-0.5),
@@ -175,7 +175,7 @@ def law(over, **base):
 
 AT_50 = 50 * 20 / 1e8  # n m/(sigma_p^2 d) at n = 50
 PRESETS = {
-    "quick": published(2, [100, 200], [0.03, 0.05, 0.07, 0.1], 2, [100]),
+    "quick": published(3, [100, 200], [0.03, 0.05, 0.07, 0.1], 2, [100], records=24),
     "paper": published(20, [100 * k for k in range(1, 8)], np.round(0.01 * np.arange(3, 11), 2), 6, [100, 400]) | networks(20),
     "asymptotic": {
         "boundary": ts.Study(

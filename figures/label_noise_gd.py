@@ -62,7 +62,7 @@ def curves(data: xr.Dataset) -> Figure:
     for panel in axes:
         panel.set(xlabel="step")
         panel.axvline(2000, color="black", linewidth=0.8, linestyle=":", label="published end")
-    axes[2].legend(loc="center right")
+    axes[2].legend(loc="center right", bbox_to_anchor=(1.0, 0.35))
     axes[0].legend(loc="upper right")
     axes[1].legend(loc="lower right", bbox_to_anchor=(1.0, 0.45))
     return figure
@@ -111,7 +111,7 @@ def plateau(data: xr.Dataset) -> Figure:
         time[early], drifting[early], color="black", linewidth=1, linestyle="-.", label=r"$\propto e^{\Lambda t}$, derived"
     )
     first = float(data.signal_response.sel(flip=0.1, time=0).mean())
-    start = time[time < 30]  # later it is far above
+    start = time[time < 16]  # later it is far above
     bound = first * np.exp(from_theory.signal_rate(20, 2.0, 0.5) * start)
     right.plot(start, bound, color="black", linewidth=1, linestyle=":", label=r"bound $e^{2\eta\|\mu\|^2t/m}$")
     left.set(xscale="log", xlabel="step", ylabel=r"$\iota_i$: mean of $\bar\rho_{y_i,r,i}^2$ over filters $r$", ylim=(0, 8))
@@ -119,7 +119,7 @@ def plateau(data: xr.Dataset) -> Figure:
         yscale="log", xscale="log", xlabel="step", ylabel=r"signal response $\max|\langle w,\mu\rangle|$", ylim=(0.02, 40)
     )
     left.legend(loc="upper left", fontsize=7)
-    right.legend(loc="upper left", bbox_to_anchor=(0.3, 1.0), fontsize=7)
+    right.legend(loc="upper left", fontsize=7)
     return figure
 
 
