@@ -60,7 +60,7 @@ def rounds(one: xr.Dataset, four: xr.Dataset) -> Figure:
         bottom.axhline(0.5, color="black", linewidth=0.8, linestyle=":")
     axes[0, 0].set_ylabel("training loss")
     axes[1, 0].set_ylabel("test error")
-    axes[1, 1].legend(loc="upper center", bbox_to_anchor=(-0.1, -0.22), ncols=4)
+    axes[1, 0].legend(*axes[1, 1].get_legend_handles_labels(), loc="upper right", bbox_to_anchor=(1, 0.85))
     axes[1, 1].annotate(
         "chance", (0.98, 0.5), (0, 3), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right"
     )
@@ -132,11 +132,17 @@ def signal(data: xr.Dataset) -> Figure:
             sharing = 1 if average == LOCAL else THEORY.shared(p.clients, count)
             edge = ts.analysis.phase_boundary(part.sel(average=average), "test_error", 0.25, along="signal")
             ratio = THEORY.signal_ratio(p.n, sharing, float(edge) / (p.noise * p.dim**0.5), p.power)
-            curve(axes, part.test_error, "signal", average, f"{AVERAGES[average]}: {ratio:.2g}")
+            curve(axes, part.test_error, "signal", average, f"{AVERAGES[average]}: {ratio:.1f}")
         axes.axhline(0.25, color="black", linewidth=0.8, linestyle=":")
         axes.set(xlabel=STRENGTH, ylim=(-0.02, 0.85), title=rf"$C={count:.0f}$")
         axes.set_yticks(np.arange(6) / 10)
-        axes.legend(loc="upper right", fontsize=7, ncols=2, title=r"$\bar nK_k\mathrm{SNR}^q$ at error 1/4", title_fontsize=7)
+        axes.legend(
+            loc="upper right",
+            fontsize=7,
+            ncols=2,
+            title=r"$\bar nK_k\mathrm{SNR}^q$ at error 1/4: one number at small drift",
+            title_fontsize=7,
+        )
     panels[0, 0].set_ylabel("test error")
     return figure
 
@@ -167,7 +173,8 @@ def exponent(found: dict[str, xr.Dataset]) -> Figure:
     left.set_xticks([2, 4, 8, 16], ["2", "4", "8", "16"])
     left.set_yticks([0.2, 0.3, 0.4, 0.5], ["0.2", "0.3", "0.4", "0.5"])
     left.minorticks_off()
-    left.legend(fontsize=7)
+    left.set_ylim(0.13, 0.6)
+    left.legend(fontsize=7, loc="lower left")
     right.axhline(-1 / POWER, color="black", linewidth=1, linestyle="--", label="theory: $-1/3$")
     right.set(xscale="log", xlabel=r"drift $D=E\eta\sigma_p^2d/(\bar nm)$", ylabel="slope in $K$")
     right.set_xticks([drift for _, drift in here], [f"{drift:g}" for _, drift in here])
