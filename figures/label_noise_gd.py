@@ -32,6 +32,8 @@ def draw(data: xr.DataTree) -> dict[str, Figure]:
         figures["curves"] = curves(found["curves"])
         figures["variants"] = variants(found)
         figures["iota"] = plateau(found["curves"])
+    if "rows" in found:
+        figures["rows"] = rows(found["rows"])
     if "map" in found:
         figures["map"] = heat_maps(found["map"])
     if "boundary" in found:
@@ -141,6 +143,20 @@ def heat_maps(data: xr.Dataset) -> Figure:
     right.legend(loc="upper left", fontsize=7, facecolor="0.35", labelcolor="white", frameon=True)
     bar = figure.colorbar(mesh, ax=[left, right], label="test accuracy")
     bar.outline.set_visible(False)
+    return figure
+
+
+def rows(data: xr.Dataset) -> Figure:
+    """Rows of the published heat maps: the test accuracy against SNR."""
+    figure, (axes,) = plot.canvas(columns=data.sizes["n"], width=3.2)
+    for panel, n in zip(axes, data.n.values, strict=True):
+        for flip, label, look in ((0.0, "GD", GD), (0.1, "label noise GD", NOISE)):
+            plot.band(panel, 1 - data.test_error.sel(n=n, flip=flip), "snr", label, marker="o", **look)
+        race = (2 / n) ** 0.5
+        if race < data.snr.max():
+            panel.axvline(race, color="black", linewidth=0.8, linestyle=":", label=r"$n\,\mathrm{SNR}^2=2$")
+        panel.set(title=f"$n={n:g}$, 1000 steps", xlabel="SNR", ylabel="test accuracy", ylim=(0.45, 1.03))
+        panel.legend(loc="center left", bbox_to_anchor=(0, 0.6))
     return figure
 
 

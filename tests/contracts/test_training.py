@@ -153,7 +153,10 @@ def runs():
 
 
 def test_every_model_objective_and_rule_has_a_row():
-    assert {name.split()[0] for name in MODELS} == set(ts.models.__all__)
+    models = {name: getattr(ts.models, name) for name in ts.models.__all__ if inspect.isclass(getattr(ts.models, name))}
+    # those of patches; models of tokens have a table of their own
+    of_patches = {name for name, model in models.items() if "patches" in inspect.signature(model.__call__).parameters}
+    assert {name.split()[0] for name in MODELS} == of_patches
     # an objective is made from a batch, and numbers
     functions = {name: value for name, value in vars(ts.objectives).items() if inspect.isfunction(value)}
     made = {name for name, value in functions.items() if next(iter(inspect.signature(value).parameters)) == "batch"}

@@ -1,9 +1,25 @@
-"""Exact reduction: frames of the vectors that a run can depend on, at a cost free of the dimension."""
+"""Exact reduction: frames of the vectors that a run can depend on, moments of prompts, and population losses."""
 
 from .diagonal import Diagonal
 from .frame import Frame, frame
+from .linear_attention import linear_attention_loss
+from .moments import Moments, label_moments, moments, moments_of
 from .own_basis import own_basis
 from .sinkhorn import sinkhorn
 from .span import InSpan, Span, span
 
-__all__ = ["Diagonal", "Frame", "InSpan", "Span", "frame", "own_basis", "sinkhorn", "span"]
+__all__ = [
+    "Diagonal",
+    "Frame",
+    "InSpan",
+    "Moments",
+    "Span",
+    "frame",
+    "label_moments",
+    "linear_attention_loss",
+    "moments",
+    "moments_of",
+    "own_basis",
+    "sinkhorn",
+    "span",
+]

@@ -4,6 +4,7 @@ from ._batch import Batch, join, pick
 from .arrays import Arrays
 from .features import Features
 from .linear_regression import LinearRegression
+from .prompts import LinearPrompts, Prompts
 from .signal_noise import SignalNoise
 from .signal_noise_graph import SignalNoiseGraph
 from .tilt import tilt
@@ -15,7 +16,9 @@ __all__ = [
     "Arrays",
     "Batch",
     "Features",
+    "LinearPrompts",
     "LinearRegression",
+    "Prompts",
     "SignalNoise",
     "SignalNoiseGraph",
     "TwoBit",
