@@ -1,5 +1,7 @@
 """What a cell of a sweep is: the trial itself, with a key of its seed, whatever stands beside it."""
 
+from dataclasses import dataclass
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -104,7 +106,29 @@ def test_batches_of_a_seed(tiny):
 def test_the_batch_is_chosen_by_the_largest_product_and_the_grid():
     assert [choose_batch(1e3, cells) for cells in (1, 3, 4, 7, 8, 1000)] == [1, 1, 4, 4, 8, 16]
     assert choose_batch(2e6, 1000) == 1
+    assert [choose_batch(2e6, cells, 10**6, shared=True) for cells in (2, 20)] == [1, 16]
     assert [choose_batch(1e3, 1000, entries) for entries in (10**3, 10**4, 10**5)] == [16, 4, 1]
+
+
+@dataclass(frozen=True)
+class Wide:
+    scale: float = 1.0
+    both: bool = False
+
+
+def wide(p, key):
+    """Steps of a large product: one factor is the seed's, or (`both`) scaled by the swept number."""
+    matrix = jax.random.normal(key, (300, 300)) / 300
+    matrix = p.scale * matrix if p.both else matrix
+    return {"total": jax.lax.fori_loop(0, 3, lambda t, x: x @ matrix, p.scale * jnp.ones((40, 300))).sum()}
+
+
+@pytest.mark.parametrize(("both", "batch"), [(False, 16), (True, 1)])
+def test_cells_that_share_a_factor_stand_side_by_side(both, batch):
+    data = ts.sweep(wide, Wide(both=both), over={"scale": np.linspace(1, 2, 20)}, seeds=2)
+    assert data.attrs["batch"] == batch
+    alone = ts.sweep(wide, Wide(both=both), over={"scale": np.linspace(1, 2, 20)}, seeds=2, batch=1)
+    np.testing.assert_allclose(data.total, alone.total, rtol=1e-4, atol=1e-4)
 
 
 def test_only_the_arrays_of_an_innermost_loop_count():

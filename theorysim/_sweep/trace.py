@@ -129,15 +129,16 @@ def _inside(eqn: Any) -> Iterator[Any]:
                 yield sub
 
 
-def _largest_matmul(jaxpr: Any) -> float:
-    """Floating-point operations of the largest matrix product in a program."""
+def _largest_matmul(jaxpr: Any, *, batched: bool = False) -> float:
+    """Floating-point operations of the largest matrix product in a program; `batched`: of those that are many small ones."""
 
     def walk(jaxpr: Any) -> Iterator[float]:
         for eqn in jaxpr.eqns:
             if eqn.primitive.name == "dot_general":
-                (contracted, _), _ = eqn.params["dimension_numbers"]
+                (contracted, _), (batch, _) = eqn.params["dimension_numbers"]
                 inner = math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
-                yield 2.0 * inner * math.prod(eqn.outvars[0].aval.shape)
+                if batch or not batched:
+                    yield 2.0 * inner * math.prod(eqn.outvars[0].aval.shape)
             for sub in _inside(eqn):
                 yield from walk(sub)
 
@@ -166,11 +167,26 @@ def _largest_in_step(jaxpr: Any) -> int:
 _NEAR = 2**16
 
 
-def choose_batch(largest: float, per_seed: int, entries: int = 1) -> int:
+#: operations of a matrix product that keeps a core busy by itself
+_FAT = 1e6
+
+
+def choose_batch(largest: float, per_seed: int, entries: int = 1, shared: bool = False) -> int:
     """Cells in a batch: 16 for tiny cells, fewer where the arrays of a step would leave the core's cache, 1 once a matrix
-    product exceeds a MFLOP, and never more than there are."""
-    best = min(16, _NEAR // max(entries, 1)) if largest <= 1e6 else 1
+    product exceeds a MFLOP, and never more than there are.
+
+    But 16 if the cells of a seed have one factor of each such product in common (`shared`): theirs is then one larger product,
+    measured 1.3 to 1.7 times faster than one after the other for n = 200 to 700.
+    """
+    best = min(16, _NEAR // max(entries, 1)) if largest <= _FAT else 16 if shared else 1
     return max(b for b in (1, 4, 8, 16) if b <= max(1, min(best, per_seed)))
+
+
+def _share(one: Callable, swept: dict, seed: Any, still: dict) -> bool:
+    """Whether no large product has both factors depend on a swept number: then cells side by side have it in common."""
+    several = {name: jax.ShapeDtypeStruct((2,), leaf.dtype) for name, leaf in swept.items()}
+    together = jax.jit(jax.vmap(one, (0, None, None, None))).trace(several, seed, still, seed).jaxpr
+    return _largest_matmul(together, batched=True) <= _FAT
 
 
 def prepare(trial: Trial, part: Part, x64: bool, batch: int | None) -> Program:
@@ -192,6 +208,9 @@ def prepare(trial: Trial, part: Part, x64: bool, batch: int | None) -> Program:
         seed = jax.ShapeDtypeStruct((), jnp.uint32)
         traced = jax.jit(one).trace(swept, seed, still, seed)
         digest = hashlib.sha256(traced.lower().as_text().encode()).hexdigest()
-    jaxpr = traced.jaxpr
-    batch = batch or choose_batch(_largest_matmul(jaxpr), part.per_seed, _largest_in_step(jaxpr))
+        jaxpr = traced.jaxpr
+        if not batch:
+            largest = _largest_matmul(jaxpr)
+            shared = largest > _FAT and part.per_seed > 1 and bool(swept) and _share(one, swept, seed, still)
+            batch = choose_batch(largest, part.per_seed, _largest_in_step(jaxpr), shared)
     return Program(part, x64, one, swept, still, template, batch, digest, time.perf_counter() - start)
