@@ -9,6 +9,7 @@ from importlib.util import find_spec
 
 from .pace import Contestant, Result, pin, race
 
+PROMPTS = "linear attention, N = 1000"
 SKIPPED = "PyTorch is not installed, so its rows are skipped; to have them: pip install -e '.[bench]'"
 
 
@@ -45,7 +46,7 @@ def main() -> None:
     else:
         print(SKIPPED)
 
-    from . import goals, label_noise, report, workbench
+    from . import goals, label_noise, linear_attention, report, workbench
 
     laps = 1 if options.tiny else options.laps
     results: list[Result] = []
@@ -57,6 +58,9 @@ def main() -> None:
     dimension = workbench.dimension_ratio(2 * laps)
     print("label noise ..", flush=True)
     results += race("label noise, n = 200", label_noise.contestants(options.tiny), min(laps, 5))
+    print("prompts ..", flush=True)
+    results += race(PROMPTS, linear_attention.contestants(options.tiny), min(laps, 5))
+    context = linear_attention.context_ratio(laps, options.tiny)
 
     whole, loop_seconds, notes = None, None, [] if torch else [SKIPPED]
     sheets = [report.race_sheet(results, workbench.NAME)]
@@ -66,7 +70,8 @@ def main() -> None:
         sheets.append(sheet)
 
     loop = goals.over(*(goals.seconds_of(results, "d = 1090", name) for name in ("PyTorch, published", workbench.NAME)))
-    rows = tuple(goal.row for goal in goals.goals(loop, dimension, whole, loop_seconds))
+    found = [*goals.goals(loop, dimension, whole, loop_seconds), *goals.of_prompts(results, PROMPTS, context, workbench.NAME)]
+    rows = tuple(goal.row for goal in found)
     sheets.append(report.Sheet("Goals", ("goal", "wanted", "measured", ""), rows, (1, 2)))
     report.show(sheets, notes)
     if not options.tiny:

@@ -49,3 +49,13 @@ def goals(loop: float | None, dimension: float | None, whole: Whole | None, whol
         Goal("the whole map, run time on two quiet cores", whole and whole.run_seconds, 30, " s", False),
         Goal("time at dim = 1e9 over time at dim = 1e3", dimension, 1.1, "", False),
     ]
+
+
+def of_prompts(results: Sequence[Result], case: str, context: float, ours: str) -> list[Goal]:
+    """Goals of training on prompts: against both rivals, and `context`, the ratio of a million examples to twenty."""
+    jax, torch = (over(seconds_of(results, case, name), seconds_of(results, case, ours)) for name in ("jit(vmap", "PyTorch"))
+    return [
+        Goal("faster than jit(vmap(scan)) on explicit prompts", jax, 5, "x", True),
+        Goal("faster than PyTorch on explicit prompts", torch, 10, "x", True),
+        Goal("time at N = 1e6 over time at N = 20", context, 1.1, "", False),
+    ]

@@ -5,7 +5,7 @@ A two-layer ReLU CNN is trained on n_0 labels, asks for the labels of n* samples
 rules, uncertainty (least |f|) and diversity (greedy k-centre on filter responses), ask for the feature that is not learned yet.
 A feature is learned once n_l |mu_l|^4 is of order sigma_p^4 d: that takes n_2* hard labels, so n_2*/p labels without a query.
 
-The noise is orthogonal to the features. If it is not, errors are three to five times larger; the rules come in the same order.
+The noise is orthogonal to the features. If it is not, errors are two to ten times larger; the rules come in the same order.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def variants(seeds):
         "cubic": ts.Study(BOTH, seeds, CUBIC, SOURCES),
         "quartic": ts.Study(BOTH, seeds, QUARTIC, SOURCES),
         "three_layers": ts.Study(BOTH, seeds, THREE, SOURCES),
-        "map": cells([100 * k for k in range(1, 8)], np.round(0.01 * np.arange(3, 11), 2), 6),
+        "map": cells([100 * k for k in range(1, 8)], np.round(0.01 * np.arange(3, 11), 2), 10),
     }
 
 

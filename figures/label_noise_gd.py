@@ -156,7 +156,7 @@ def rows(data: xr.Dataset) -> Figure:
         if race < data.snr.max():
             panel.axvline(race, color="black", linewidth=0.8, linestyle=":", label=r"$n\,\mathrm{SNR}^2=2$")
         panel.set(title=f"$n={n:g}$, 1000 steps", xlabel="SNR", ylabel="test accuracy", ylim=(0.45, 1.03))
-        panel.legend(loc="center left", bbox_to_anchor=(0, 0.6))
+        panel.legend(loc="upper left")
     return figure
 
 
