@@ -118,8 +118,8 @@ def frame(key: Array, dim: Any, *, fixed: int, kind: str = "reduced", **blocks: 
     **Raises:** `InvalidArgument` for an unknown kind, a bad count, or a `dim` that is not a whole number >= `fixed`.
 
     The infinite frame is the limit of runs whose first responses to the noise are large beside the products of two noise
-    vectors. For a ReLU ($q=1$) from filters so small that $\sigma_0\ll\sqrt n/(\sigma d)$ it is not: there those products decide
-    which filters are on.
+    vectors. For a ReLU ($q=1$) from filters so small that $\sigma_0\ll\sqrt n/(\sigma d)$ it is not: there those products
+    decide which filters are on.
 
     Exact if the model and the objective see $R^d$ only through inner products of these vectors and fresh ones, and each
     update is a combination of them with coefficients from their Gram matrix.

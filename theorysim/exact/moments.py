@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from .._errors import InvalidArgument
@@ -136,6 +137,9 @@ def _triangle(key: Array, b: int, size: int, context: Any, dtype: Any) -> Float[
     keys = streams(key, "pivots", "entries")
     degrees = jnp.broadcast_to(jnp.asarray(context, dtype) - jnp.arange(size, dtype=dtype), (b, size)).reshape(-1)
     pivots = chi(jax.random.split(keys.pivots, b * size), degrees).reshape(b, size)
-    row, column = jnp.arange(size)[:, None], jnp.arange(size)
-    entries = jnp.where((column > row) & (row < context), jax.random.normal(keys.entries, (b, size, size), dtype), 0)
-    return jnp.where(column == row, pivots[:, :, None], entries)
+    row, column = np.triu_indices(size, 1)
+    # normal numbers are dear, so only those above the diagonal are drawn; `where` holds the place of each, and of a zero
+    where = np.full((size, size), row.size + size)
+    where[row, column], where[np.arange(size), np.arange(size)] = np.arange(row.size), row.size + np.arange(size)
+    above = jnp.where(row < context, jax.random.normal(keys.entries, (b, row.size), dtype), 0)
+    return jnp.concatenate([above, pivots, jnp.zeros((b, 1), dtype)], axis=1)[:, where]
