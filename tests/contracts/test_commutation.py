@@ -52,6 +52,7 @@ DO_NOT = {
     "accumulated adam": lambda lr: ts.dynamics.accumulated(gradient_descent(optax.adam(lr)), lambda before, after, key: {}),
     "driven adam": lambda lr: ts.dynamics.driven(gradient_descent(optax.adam(lr)), lambda model, key: model),
     "federated adam": lambda lr: federated(optax.adam(lr)),
+    "layers": lambda lr: ts.dynamics.layers(lambda tokens, key: (lr * tokens, jnp.eye(2))),
     "elastic": lambda lr: ts.dynamics.elastic(objective, optax.sgd(lr), ts.models.TwoLayerCNN(jnp.eye(2)), None, 1.0),
 }
 

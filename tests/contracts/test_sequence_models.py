@@ -32,9 +32,20 @@ MODELS = {
     "LinearAttention apart": lambda key: ts.models.LinearAttention(
         matrices(key, (1, D, D))[0], tuple(matrices(jax.random.fold_in(key, 1), (1, D, 2), (1, D, 2)))
     ),
+    "AutoregressiveAttention": lambda key: ts.models.AutoregressiveAttention(*matrices(key, (1, D), (D, D))),
+    "S4": lambda key: ts.models.S4(*matrices(key, (D, 4), (D, 4))),
+    "S6": lambda key: ts.models.S6(*matrices(key, (4, D), (4, D)), trained="selection"),
+    "S6 with all parts": lambda key: ts.models.S6(
+        *matrices(key, (4, D), (4, D)), step=tuple(matrices(key, (D, 2), (2, D))), skip=jnp.ones(D), hold="euler"
+    ),
+    "MambaBlock": lambda key: ts.models.MambaBlock(key, D, states=4),
+    "Mamba": lambda key: ts.models.Mamba(key, D, 1, width=8, depth=2, states=4),
     "Decoder": decoder,
     "Decoder of positions": lambda key: decoder(key, positions=range(K), hidden=0),
     "Decoder linear": lambda key: decoder(key, attention="linear", normalised=False),
+    "AttentionStack": lambda key: ts.models.AttentionStack(
+        key, D, 1, depth=2, hidden=4, mask=masks.causal(K), bias=-0.1 * jnp.arange(float(K)), residual=1.0
+    ),
 }
 rows = pytest.mark.parametrize("row", MODELS)
 both = pytest.mark.parametrize("x64", [False, True])

@@ -46,6 +46,19 @@ def test_invariant_prompts_do_not_leak(n):
         assert seen[2 * n].all()
 
 
+def test_lifted_masks_keep_what_the_examples_see():
+    assert np.array_equal(masks.lifted(masks.causal(4), (2, 2, 2, 1)), masks.causal(7))
+    lifted = np.asarray(masks.lifted(masks.invariant(2), (2,) * 4 + (1,)))
+    seen, owner = reach(lifted, 5), np.repeat(np.arange(5), [2, 2, 2, 2, 1])
+    for i in range(2):  # no input of a second copy depends on a token of its own first copy
+        assert not seen[4 + 2 * i, owner == i].any()
+        assert seen[4 + 2 * i, owner == 1 - i].all()
+    blind = masks.lifted(~np.eye(2, dtype=bool), (2, 1))
+    assert np.asarray(blind).astype(int).tolist() == [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
+    with pytest.raises(ts.InvalidArgument, match="sizes"):
+        masks.lifted(masks.causal(3), (2, 1))
+
+
 def test_bad_sizes_are_told():
     for call in (lambda: masks.full(0), lambda: masks.window(3, 0), lambda: masks.prefix(3, 4), lambda: masks.invariant(0)):
         with pytest.raises(ts.InvalidArgument):

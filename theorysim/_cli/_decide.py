@@ -37,7 +37,8 @@ class Row:
     @property
     def open(self) -> bool:
         """Whether it is left to the claim's own preset: another one may be too small to decide it."""
-        return self.verdict == "undecided" != self.claim.expected and self.preset != self.own_preset
+        unsettled = self.verdict in ("undecided", "not applicable") and self.verdict != self.claim.expected
+        return unsettled and self.preset != self.own_preset
 
     @property
     def as_expected(self) -> bool:

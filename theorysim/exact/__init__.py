@@ -3,6 +3,8 @@
 from .diagonal import Diagonal
 from .frame import Frame, frame
 from .linear_attention import linear_attention_loss
+from .mamba import forgetting_sums, mamba_loss
+from .mesa import StartMoments, mesa_loss, start_moments
 from .moments import Moments, label_moments, moments, moments_of
 from .own_basis import own_basis
 from .sinkhorn import sinkhorn
@@ -14,12 +16,17 @@ __all__ = [
     "InSpan",
     "Moments",
     "Span",
+    "StartMoments",
+    "forgetting_sums",
     "frame",
     "label_moments",
     "linear_attention_loss",
+    "mamba_loss",
+    "mesa_loss",
     "moments",
     "moments_of",
     "own_basis",
     "sinkhorn",
     "span",
+    "start_moments",
 ]

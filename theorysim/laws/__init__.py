@@ -3,8 +3,10 @@
 from ._batch import Batch, join, pick
 from .arrays import Arrays
 from .features import Features
+from .item_labels import Dictionary, ItemLabels
 from .linear_regression import LinearRegression
 from .prompts import LinearPrompts, Prompts
+from .rotations import Rotations, Sequences
 from .signal_noise import SignalNoise
 from .signal_noise_graph import SignalNoiseGraph
 from .tilt import tilt
@@ -15,10 +17,14 @@ __all__ = [
     "XOR",
     "Arrays",
     "Batch",
+    "Dictionary",
     "Features",
+    "ItemLabels",
     "LinearPrompts",
     "LinearRegression",
     "Prompts",
+    "Rotations",
+    "Sequences",
     "SignalNoise",
     "SignalNoiseGraph",
     "TwoBit",

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool
 
 from .._errors import InvalidArgument
@@ -44,10 +48,10 @@ def causal(k: int) -> Bool[Array, "k k"]:
     return jnp.tril(full(k))
 
 
-def window(k: int, width: int, *, sides: int = 1) -> Bool[Array, "k k"]:
+def window(k: int, width: Any, *, sides: int = 1) -> Bool[Array, "k k"]:
     r"""A token sees itself and those near it: $0\le i-j<w$, or $|i-j|<w$ on two sides.
 
-    **Arguments:** `k` >= 1 tokens; `width`: $w\ge1$; `sides`: 1 (backwards) or 2.
+    **Arguments:** `k` >= 1 tokens; `width`: $w\ge1$, a whole number, traced or not; `sides`: 1 (backwards) or 2.
 
     **Returns:** shape `(k, k)`, as `full`.
 
@@ -57,7 +61,8 @@ def window(k: int, width: int, *, sides: int = 1) -> Bool[Array, "k k"]:
     ([[1, 0, 0], [1, 1, 0], [0, 1, 1]], [[1, 1, 0], [1, 1, 1], [0, 1, 1]])
     """
     _length("k", k)
-    _length("width", width)
+    if not isinstance(width, Tracer):
+        _length("width", width)
     if sides not in (1, 2):
         raise InvalidArgument("sides", sides, "must be 1 or 2")
     back = jnp.arange(k)[:, None] - jnp.arange(k)
@@ -80,6 +85,27 @@ def prefix(k: int, length: int) -> Bool[Array, "k k"]:
     if length > k:
         raise InvalidArgument("length", length, f"must be at most k = {k}")
     return causal(k) | (jnp.arange(k) < length)
+
+
+def lifted(mask: Any, sizes: tuple[int, ...]) -> Bool[Array, "t t"]:
+    r"""From a mask over examples to one over their tokens: a token sees all tokens of the examples that its own sees.
+
+    Of its own example it sees those up to itself, if the example sees itself.
+
+    **Arguments:** `mask`: over `k` examples, shape `(k, k)`, traced or not; `sizes`: how many tokens each has, >= 1. Static.
+
+    **Returns:** shape `(t, t)` for `t` tokens in all, as `full`.
+
+    **Raises:** `InvalidArgument` for sizes that do not fit.
+
+    >>> lifted(bag(1), (2, 1)).astype(int).tolist()
+    [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    """
+    if len(sizes) != mask.shape[0] or min(sizes) < 1:
+        raise InvalidArgument("sizes", sizes, f"must be {mask.shape[0]} whole numbers >= 1")
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    seen = jnp.asarray(mask)[owner][:, owner]
+    return jnp.where(owner[:, None] == owner, jnp.tril(seen), seen)
 
 
 def bag(n: int) -> Bool[Array, "k k"]:

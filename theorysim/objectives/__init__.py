@@ -1,5 +1,6 @@
 """What is minimised: `objective(model, key) -> scalar`, often a mean loss of the margin $y f(x)$ with the observed label."""
 
+from .autoregressive import autoregressive
 from .environments import feat, irm, irm_gradients, vrex
 from .label_noise import Noise, flips, gaussian, uniform, with_label_noise
 from .margins import (
@@ -21,6 +22,7 @@ __all__ = [
     "Objective",
     "OnSample",
     "additive_noise",
+    "autoregressive",
     "feat",
     "flips",
     "gaussian",

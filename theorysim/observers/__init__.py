@@ -5,6 +5,7 @@ from .errors import Errors, errors, fresh_errors, on_fresh
 from .fisher import diagonal_fisher
 from .groups import auroc, max_over, mean_over
 from .norms import alignment, balance, balance_change, moved, norms
+from .tokens import collapse_distance, diameter, effective_rank, mean_cosine, numerical_rank
 
 __all__ = [
     "Decomposition",
@@ -13,13 +14,18 @@ __all__ = [
     "auroc",
     "balance",
     "balance_change",
+    "collapse_distance",
     "decomposition",
     "diagonal_fisher",
+    "diameter",
+    "effective_rank",
     "errors",
     "fresh_errors",
     "max_over",
+    "mean_cosine",
     "mean_over",
     "moved",
     "norms",
+    "numerical_rank",
     "on_fresh",
 ]

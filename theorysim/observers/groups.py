@@ -6,10 +6,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 
-def mean_over(values: Float[Array, " n"], group: Bool[Array, " n"]) -> Float[Array, ""]:
+def mean_over(values: Float[Array, "*n"], group: Bool[Array, "*n"]) -> Float[Array, ""]:
     r"""The mean over a group, $\sum_{i\in S} v_i/|S|$.
 
-    **Arguments:** `values`: shape `(n,)`; `group`: who belongs to it.
+    **Arguments:** `values`: of any shape; `group`: who belongs to it, of the same shape.
 
     **Returns:** a scalar, NaN for an empty group.
 

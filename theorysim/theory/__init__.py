@@ -12,8 +12,13 @@ from . import (
     label_noise_gd,
     label_noise_sgd,
     label_noise_stages,
+    local_linear_attention,
+    mamba_icl,
+    mesa_optimizer,
+    position_bias,
     prompt_mae,
     prompt_portfolio,
+    rank_collapse,
     spurious_features,
 )
 from ._bound import Bound, fields
@@ -36,8 +41,13 @@ __all__ = [
     "label_noise_gd",
     "label_noise_sgd",
     "label_noise_stages",
+    "local_linear_attention",
+    "mamba_icl",
+    "mesa_optimizer",
+    "position_bias",
     "prompt_mae",
     "prompt_portfolio",
+    "rank_collapse",
     "spurious_features",
     "tested",
 ]
