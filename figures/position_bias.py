@@ -166,6 +166,6 @@ def trained(data: xr.Dataset) -> Figure:
         axes.plot([], [], "D", color="white", markeredgecolor=BLACK, markersize=4, label="the paper, larger")
         axes.axhline(0, color=BLACK, linewidth=0.8)
         axes.set_xticks(range(3), ["first-middle", "first-last", "middle-last"])
-        axes.set(ylabel="preference of the earlier position", title=title, ylim=(-0.85, 0.75))
+        axes.set(xlabel="positions of the two", ylabel="preference of the earlier", title=title, ylim=(-0.85, 0.75))
         axes.legend(fontsize=7.5, loc="lower left")
     return figure
