@@ -199,7 +199,7 @@ def runs(context=(50.0,), retained=(0.5,), alive=(1.0,)):
 def studies(seeds, tests, sizes, retained, published, prompts, few=None):
     ends = {"records": 2}
     return {
-        "gaussian": ts.Study(seeds=seeds, base={"tests": tests}, sources=SOURCES, x64=True),
+        "gaussian": ts.Study(seeds=2 * seeds, base={"tests": tests}, sources=SOURCES, x64=True),
         "sizes": ts.Study(runs(context=[*sizes, *MANY]), seeds, ends, CLOSED, x64=True),
         "forgetting": ts.Study(runs([1e4], retained), seeds, ends, SWEPT, x64=True),
         "dead_column": ts.Study(runs(alive=[0.0, 1.0]), seeds, ends, SWEPT, x64=True),
@@ -213,7 +213,7 @@ def studies(seeds, tests, sizes, retained, published, prompts, few=None):
 
 
 PRESETS = {
-    "quick": studies(4, 200, [4.0, 8.0, 20.0, 50.0, 200.0], [0.1, 0.5, 0.7], [4.0, 20.0, 80.0], 3000, few=2),
+    "quick": studies(2, 200, [4.0, 8.0, 20.0, 50.0, 200.0], [0.1, 0.5, 0.7], [4.0, 20.0, 80.0], 3000, few=2),
     "paper": studies(
         20, 2000, [4.0, 6.0, 8.0, 12.0, 20.0, 30.0, 50.0, 80.0, 120.0, 200.0], [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7],
         [4.0, 8.0, 12.0, 20.0, 30.0, 40.0, 60.0, 80.0], 3000,

@@ -77,7 +77,7 @@ def portrait(code: xr.Dataset, flow: xr.Dataset) -> Figure:
         square = grid**2 - (first**2 - second**2)
         left.plot(grid[square >= 0], np.sqrt(square[square >= 0]), ":", color="0.5", linewidth=1,
                   label="$a^2-b^2$ conserved" if k == 1 else None)  # fmt: skip
-    left.set(xlabel="$a$", ylabel="$b$", xlim=(0, 2.4), ylim=(0, 3.6), title="Gaussian start")
+    left.set(xlabel="$a$", ylabel="$b$", xlim=(0, 2.4), ylim=(0, 4.4), title="Gaussian start")
     left.legend(loc="upper right", fontsize=7)
     for data, color in ((code, ORANGE), (flow, BLUE)):
         seen = data.sel(init=1)
@@ -127,9 +127,9 @@ def sparse(data: xr.Dataset) -> Figure:
         )
     left.axhline(float(theory.far_limit(of)), color=PINK, linewidth=0.9, label="$1/c^2$")
     left.set(xlabel="epoch", ylabel="$ab$", ylim=(0, 2.2))
-    right.set(xlabel="epoch", ylabel="relative error, last position", yscale="log", ylim=(1e-14, 20))
+    right.set(xlabel="epoch", ylabel="relative error, last position", yscale="log", ylim=(1e-14, 1e4))
     left.legend(loc="upper right", fontsize=7)
-    right.legend(loc="lower left", fontsize=7)
+    right.legend(loc="upper right", fontsize=7)
     return figure
 
 
