@@ -4,8 +4,10 @@ One layer of causal linear attention learns to predict the next state of $x_{t+1
 for each sequence. Theorem 4.1: from a diagonal start, $aI$ in $W^{KQ}$ and $bI$ in $W^{PV}$, gradient flow stays diagonal and
 takes $ab$ to $k_1/(k_2+k_3\bar H)$: the layer does one step of gradient descent on its context. Theorem 4.2: this recovers the
 sequence iff $x_{1j}^2k_1/k_2=1$, as for sparse starts and not for Gaussian ones. From a start of ones the moments of odd order
-do not vanish: other entries grow. Chosen after pilots: 10 % in `error`, .1 in `only_signs`, 1.5 in `ones_more`, and the three claims
-of exponents in n, which first asked for -1/2 from random signs (measured -.4, not decided).
+do not vanish: other entries grow.
+
+Chosen after pilots: 10 % in `error`, .1 in `only_signs`, 1.5 in `ones_more`, and the three claims of exponents in n,
+which first asked for -1/2 from random signs (measured -.4, not decided).
 """
 
 from __future__ import annotations
