@@ -2,6 +2,7 @@
 
 from ._batch import Batch, join, pick
 from .arrays import Arrays
+from .concepts import ConceptPrompts, Concepts
 from .features import Features
 from .item_labels import Dictionary, ItemLabels
 from .linear_regression import LinearRegression
@@ -17,6 +18,8 @@ __all__ = [
     "XOR",
     "Arrays",
     "Batch",
+    "ConceptPrompts",
+    "Concepts",
     "Dictionary",
     "Features",
     "ItemLabels",
