@@ -1,5 +1,6 @@
 """Exact reduction: frames of the vectors that a run can depend on, moments of prompts, and population losses."""
 
+from .bilinear_ridge import bilinear_ridge
 from .diagonal import Diagonal
 from .frame import Frame, frame
 from .linear_attention import linear_attention_loss
@@ -17,6 +18,7 @@ __all__ = [
     "Moments",
     "Span",
     "StartMoments",
+    "bilinear_ridge",
     "forgetting_sums",
     "frame",
     "label_moments",

@@ -29,3 +29,9 @@ def upper(rows: Array) -> Array:
 def solve_upper(r: Array, b: Array) -> Array:
     """The solution of `r x = b` for an upper triangular `r`."""
     return jax.scipy.linalg.solve_triangular(r, b)
+
+
+@sequential_vmap
+def solve_positive(a: Array, b: Array) -> Array:
+    """The solution of `a x = b` for a symmetric positive `a`."""
+    return jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(a), b)

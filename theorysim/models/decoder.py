@@ -85,10 +85,10 @@ class Decoder(nnx.Module):
             self.positions = nnx.Param(0.02 * jax.random.normal(keys.positions, (int(np.max(positions)) + 1, width)))
         self.heads, self.hidden, self.attention, self.normalised = heads, hidden, attention, normalised
 
-    def stream(self, tokens: Float[Array, "b k i"]) -> Float[Array, "b k w"]:
+    def stream(self, tokens: Float[Array, "b k i"], mask: Any = None) -> Float[Array, "b k w"]:
         """The residual stream after the last layer."""
         k = tokens.shape[1]
-        mask = self.mask[:k, :k]
+        mask = self.mask[:k, :k] if mask is None else mask
         h = tokens @ self.read_in[...]
         if self.places is not None:
             h = h + self.positions[...][self.places[:k]]
@@ -104,9 +104,9 @@ class Decoder(nnx.Module):
 
         return lax.scan(layer, h, stacked)[0]
 
-    def __call__(self, tokens: Float[Array, "b k i"]) -> Float[Array, "b k o"]:
-        """What is read out at each token."""
-        return self._norm(self.stream(tokens)) @ self.read_out[...]
+    def __call__(self, tokens: Float[Array, "b k i"], mask: Any = None) -> Float[Array, "b k o"]:
+        """What is read out at each token; `mask`, of shape `(k, k)`, takes the place of the model's own."""
+        return self._norm(self.stream(tokens, mask)) @ self.read_out[...]
 
     def _norm(self, h: Array) -> Array:
         if not self.normalised:

@@ -9,10 +9,12 @@ from . import (
     continual_angle,
     federated,
     gcn_vs_mlp,
+    icl_ood,
     in_context,
     label_noise_gd,
     label_noise_sgd,
     label_noise_stages,
+    linear_attention,
     local_linear_attention,
     mamba_icl,
     mesa_optimizer,
@@ -21,6 +23,7 @@ from . import (
     prompt_portfolio,
     rank_collapse,
     spurious_features,
+    task_vectors,
 )
 from ._bound import Bound, fields
 from ._constants import Halves, fit_constant, halves, tested
@@ -39,10 +42,12 @@ __all__ = [
     "fit_constant",
     "gcn_vs_mlp",
     "halves",
+    "icl_ood",
     "in_context",
     "label_noise_gd",
     "label_noise_sgd",
     "label_noise_stages",
+    "linear_attention",
     "local_linear_attention",
     "mamba_icl",
     "mesa_optimizer",
@@ -51,5 +56,6 @@ __all__ = [
     "prompt_portfolio",
     "rank_collapse",
     "spurious_features",
+    "task_vectors",
     "tested",
 ]
