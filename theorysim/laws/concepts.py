@@ -91,22 +91,23 @@ class Concepts:
 
     def __call__(self, key: Array, count: int, demonstrations: int) -> ConceptPrompts:
         """Draw `count` >= 1 `ConceptPrompts` of `demonstrations` $=J\\ge1$ pairs."""
-        keys = streams(key, "concept", "sign", "there", "which", "other_sign", "word_noise", "label_noise")
+        keys = streams(key, "concept", "draws", "noise")
         words, labels = jnp.asarray(self.words), jnp.asarray(self.labels)
         concepts, shape = len(words), (count, demonstrations + 1)
         shares = jnp.ones(concepts) if self.shares is None else jnp.asarray(self.shares)
         k = jax.random.categorical(keys.concept, jnp.log(shares), shape=(count,))
-        sign, other_sign = (jax.random.rademacher(which, shape).astype(words.dtype) for which in (keys.sign, keys.other_sign))
+        # few large draws, for each is a program to compile
+        signs, other_signs, present, which = jax.random.uniform(keys.draws, (4, *shape), words.dtype)
+        sign, other_sign = (jnp.where(half < 0.5, 1, -1).astype(words.dtype) for half in (signs, other_signs))
         chance = jnp.full(shape[1], self.others, words.dtype).at[-1].set(self.query_others)
-        there = (jax.random.uniform(keys.there, shape) < chance) & (concepts > 1)
-        other = (k[:, None] + jax.random.randint(keys.which, shape, 1, max(concepts, 2))) % concepts
+        there = (present < chance) & (concepts > 1)
+        other = (k[:, None] + 1 + jnp.floor(which * (concepts - 1)).astype(int)) % concepts
 
         x = _signed(words[k][:, None], sign) + there[..., None] * _signed(words[other], other_sign)
         y = _signed(labels[k][:, None], sign[:, :-1])
-        x, y = (
-            mean + self.noise * jax.random.normal(of, mean.shape, words.dtype)
-            for mean, of in ((x, keys.word_noise), (y, keys.label_noise))
-        )
+        noise = self.noise * jax.random.normal(keys.noise, (x[0].size + y[0].size, count), words.dtype).T
+        x = x + noise[:, : x[0].size].reshape(x.shape)
+        y = y + noise[:, x[0].size :].reshape(y.shape)
         return ConceptPrompts(x, y, sign, k)
 
 
