@@ -185,9 +185,9 @@ TINY = {"setting": "trained", "n": 4, "longer": 8, "dim": 1, "width": 16, "depth
 
 def studies(seeds, runs, size):
     return {
-        "recursion": ts.Study({}, seeds, {}, CPU, x64=True),
+        "recursion": ts.Study({}, 10 * seeds, {}, CPU, x64=True),
         "masks": ts.Study({}, seeds, {"setting": "masks"}, CPU),
-        "properties": ts.Study(KINDS, seeds, {"setting": "properties", "n": 5}, CPU, x64=True),
+        "properties": ts.Study(KINDS, 4 * seeds, {"setting": "properties", "n": 5}, CPU, x64=True),
         "trained": ts.Study(KINDS, runs, TINY | size, CPU),
     }
 
@@ -237,8 +237,8 @@ CLAIMS = [
           "section 4", "properties", lambda data: data.other_label.sel(kind=INV) - 1e-6, figure="properties"),
     claim("bag_depends", "so it does in a bag of examples", "control: BoE", "properties",
           lambda data: data.other_label.sel(kind=BOE) - 1e-6, "fails", figure="properties"),
-    claim("like_descent", "InvICL's recursion ends within 20 % of gradient descent's error, in the logarithmic mean",
-          "theorem C.1", "recursion", lambda data: ts.analysis.within(log_ratio(data, AHEAD, DESCENT), -0.08, 0.08),
+    claim("like_descent", "InvICL's recursion ends within 30 % of gradient descent's error, in the logarithmic mean",
+          "theorem C.1", "recursion", lambda data: ts.analysis.within(log_ratio(data, AHEAD, DESCENT), -0.114, 0.114),
           figure="recursion"),
     claim("bag_is_worse", "a bag of examples, which uses the gradient at 0 alone, ends with an error above 1", "theorem C.1",
           "recursion", lambda data: at_end(data, BAG) - 1, figure="recursion"),

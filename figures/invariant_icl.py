@@ -38,10 +38,11 @@ def masks(data: xr.Dataset) -> Figure:
         row, column = divmod(k, 8)
         shade = 1 + 2 * virtue[k, 0] + virtue[k, 1]  # neither, no leak, invariant, both
         picture[4 * row : 4 * row + 3, 4 * column : 4 * column + 3] = np.where(mask > 0, shade, 0)
-    left.imshow(np.ma.masked_invalid(picture), cmap="cividis", vmin=0, vmax=4, label="masks")
+    left.pcolormesh(np.ma.masked_invalid(picture)[::-1], cmap="cividis", vmin=0, vmax=4, rasterized=True)
     left.set(xlabel="64 masks: who is seen", ylabel="who sees")
     left.set_xticks([])
     left.set_yticks([])
+    left.set_aspect("equal")
     left.grid(visible=False)
     names = ("invariant", "no leak", "dependent", "invariant,\nno leak", "all three")
     sets = ([0], [1], [2], [0, 1], [0, 1, 2])
