@@ -1,6 +1,7 @@
 """Exact reduction: frames of the vectors that a run can depend on, moments of prompts, and population losses."""
 
 from .bilinear_ridge import bilinear_ridge
+from .denoising import denoising_loss
 from .diagonal import Diagonal
 from .frame import Frame, frame
 from .linear_attention import linear_attention_loss
@@ -19,6 +20,7 @@ __all__ = [
     "Span",
     "StartMoments",
     "bilinear_ridge",
+    "denoising_loss",
     "forgetting_sums",
     "frame",
     "label_moments",

@@ -1,6 +1,7 @@
 """What is minimised: `objective(model, key) -> scalar`, often a mean loss of the margin $y f(x)$ with the observed label."""
 
 from .autoregressive import autoregressive
+from .contrastive import info_nce, similarity
 from .environments import feat, irm, irm_gradients, vrex
 from .label_noise import Noise, flips, gaussian, uniform, with_label_noise
 from .margins import (
@@ -28,6 +29,7 @@ __all__ = [
     "gaussian",
     "hinge",
     "hinge_loss",
+    "info_nce",
     "irm",
     "irm_gradients",
     "logistic",
@@ -37,6 +39,7 @@ __all__ = [
     "of_margins",
     "on_sample",
     "regression",
+    "similarity",
     "softmax",
     "softmax_loss",
     "square",
