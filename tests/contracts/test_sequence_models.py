@@ -46,6 +46,7 @@ MODELS = {
     "AttentionStack": lambda key: ts.models.AttentionStack(
         key, D, 1, depth=2, hidden=4, mask=masks.causal(K), bias=-0.1 * jnp.arange(float(K)), residual=1.0
     ),
+    "TwoLayerTransformer": lambda key: ts.models.TwoLayerTransformer(*matrices(key, (4, D), (4, D), (2, D))),
 }
 rows = pytest.mark.parametrize("row", MODELS)
 both = pytest.mark.parametrize("x64", [False, True])

@@ -11,6 +11,7 @@ from .ssm import S4, S6
 from .three_layer_cnn import ThreeLayerCNN
 from .two_layer_cnn import TwoLayerCNN
 from .two_layer_linear import TwoLayerLinear
+from .two_layer_transformer import TwoLayerTransformer
 
 __all__ = [
     "S4",
@@ -25,6 +26,7 @@ __all__ = [
     "ThreeLayerCNN",
     "TwoLayerCNN",
     "TwoLayerLinear",
+    "TwoLayerTransformer",
     "attention",
     "masks",
     "ssm",

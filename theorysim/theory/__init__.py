@@ -26,6 +26,7 @@ from . import (
     prompt_mae,
     prompt_portfolio,
     rank_collapse,
+    signgd_transformer,
     spurious_features,
     task_vectors,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "prompt_mae",
     "prompt_portfolio",
     "rank_collapse",
+    "signgd_transformer",
     "spurious_features",
     "task_vectors",
     "tested",
