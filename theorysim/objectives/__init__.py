@@ -15,6 +15,7 @@ from .margins import (
     square_loss,
 )
 from .on_sample import OnSample, additive_noise, on_sample
+from .ranking import plackett_luce
 from .regression import regression
 from .two_class import mae, mae_loss, softmax, softmax_loss
 
@@ -38,6 +39,7 @@ __all__ = [
     "mae_loss",
     "of_margins",
     "on_sample",
+    "plackett_luce",
     "regression",
     "similarity",
     "softmax",
