@@ -63,6 +63,7 @@ RULES = {
         ts.dynamics.gradient_descent(objective, optax.sgd(lr)), lambda model, key: model
     ),
     "elastic": lambda objective, lr: ts.dynamics.elastic(objective, optax.sgd(lr), *held(), strength=0.1),
+    "until": lambda objective, lr: ts.dynamics.until(ts.dynamics.gradient_descent(objective, optax.sgd(lr)), objective, 0.01),
     "federated": lambda objective, lr: of_client(federation(objective, optax.sgd(lr))),
 }
 

@@ -9,6 +9,7 @@ from .federated import each_client, federated, weights_by_group, weights_by_simi
 from .gradient_descent import gradient_descent
 from .layers import Stream, attention_layer, fixed_weights, haar, layers, random_weights
 from .sam import sam
+from .until import until
 
 __all__ = [
     "Dynamics",
@@ -26,6 +27,7 @@ __all__ = [
     "layers",
     "random_weights",
     "sam",
+    "until",
     "weights_by_group",
     "weights_by_similarity",
 ]

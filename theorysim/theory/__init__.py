@@ -30,6 +30,7 @@ from . import (
     signgd_transformer,
     spurious_features,
     task_vectors,
+    vit_benign,
 )
 from ._bound import Bound, fields
 from ._constants import Halves, fit_constant, halves, tested
@@ -70,4 +71,5 @@ __all__ = [
     "spurious_features",
     "task_vectors",
     "tested",
+    "vit_benign",
 ]
