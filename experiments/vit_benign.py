@@ -118,10 +118,10 @@ SOURCES = dict.fromkeys([name for name in Params.__dataclass_fields__ if name !=
 STRENGTHS = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0]
 
 
-def studies(seeds, sizes, strengths, size):
+def studies(seeds, many, sizes, strengths, size):
     grid = {"n": sizes, "strength": strengths}
     return {
-        "boundary": ts.Study(grid, seeds, size, SOURCES),
+        "boundary": ts.Study(grid, many, size, SOURCES),
         "fixed": ts.Study(grid, seeds, size | {"fixed": 1.0, "steps": 500}, SOURCES),
         "frozen": ts.Study({"strength": strengths}, seeds, size | {"attends": 0.0}, SOURCES),
         "curves": ts.Study({"strength": [1.0, 10.0]}, seeds, size | {"records": 40}, SOURCES),
@@ -129,8 +129,8 @@ def studies(seeds, sizes, strengths, size):
 
 
 PRESETS = {
-    "quick": studies(2, [10, 20], STRENGTHS[::2], {"steps": 1000, "tests": 200}),
-    "paper": studies(20, [10, 20, 40, 80], STRENGTHS, {}),
+    "quick": studies(2, 2, [10, 20], STRENGTHS[::2], {"steps": 1000, "tests": 200}),
+    "paper": studies(20, 80, [10, 20, 40, 80], STRENGTHS, {}),
 }
 
 
