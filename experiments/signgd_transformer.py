@@ -82,11 +82,11 @@ def trial(p: Params, key):
             "value_noise": jnp.mean(xi @ model.mean_value),
             "query_noise": jnp.mean(jnp.abs(of_query)),
             "key_noise": jnp.mean(jnp.abs(of_key)),
-            "agreement": jnp.mean(of_query * of_key > 0),
+            "agreement": ts.observers.sign_agreement(of_query, of_key),
             "query_signal": p.signal * jnp.mean(jnp.abs(model.query[...][:, 0])),
             "key_signal": p.signal * jnp.mean(jnp.abs(model.key[...][:, 0])),
-            "signal_attention": jnp.mean(weight[:, 0, 0]),
-            "noise_attention": jnp.mean(weight[:, 1, 0]),
+            "signal_attention": ts.observers.attention_mass(weight, 0, 0),
+            "noise_attention": ts.observers.attention_mass(weight, 1, 0),
         }
 
     rule = ts.dynamics.gradient_descent(loss, RULES[p.rule](p.lr))

@@ -94,8 +94,8 @@ def trial(p: Params, key):
             "loss": loss(model, None),
             "test_loss": jnp.mean(losses(own, seen, label)),
             "test_error": jnp.mean(label * own(seen) <= 0),
-            "signal_attention": jnp.mean(weight[:, 0, 0]),
-            "noise_attention": jnp.mean(weight[:, 1:, 0]),
+            "signal_attention": ts.observers.attention_mass(weight, 0, 0),
+            "noise_attention": ts.observers.attention_mass(weight, slice(1, None), 0),
             "value_signal": signal * jnp.mean(jnp.array([1.0, -1.0]) * value[:2]),
             "value_noise": jnp.mean(y * jnp.mean(tokens[:, 1:] @ value[: tokens.shape[2]], axis=1)),
         }

@@ -1,5 +1,6 @@
 """What is looked at: the signal-noise decomposition, errors, groups of samples."""
 
+from .attention import attention_mass, sign_agreement
 from .decomposition import Decomposition, decomposition
 from .errors import Errors, errors, fresh_errors, on_fresh
 from .fisher import diagonal_fisher
@@ -11,6 +12,7 @@ __all__ = [
     "Decomposition",
     "Errors",
     "alignment",
+    "attention_mass",
     "auroc",
     "balance",
     "balance_change",
@@ -28,4 +30,5 @@ __all__ = [
     "norms",
     "numerical_rank",
     "on_fresh",
+    "sign_agreement",
 ]
