@@ -74,6 +74,7 @@ def terms(data: xr.Dataset) -> Figure:
             plot.band(axes, spread, "examples", label, color=color, linestyle=line, marker=marker)
         axes.set(xlabel="examples $k$", ylabel="spread of $\\log\\tilde\\pi$", title=title, xscale="log")
         axes.set_yscale("symlog", linthresh=1)
+        axes.set_ylim(-2, 3e3)
         axes.legend()
     return figure
 

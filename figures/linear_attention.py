@@ -125,8 +125,9 @@ def one_step(data: xr.Dataset) -> Figure:
     left.set(xlabel="step of Adam", ylabel="loss", xscale="log")
     middle.set(xlabel="step of Adam", ylabel="layer against one step", xscale="log", yscale="log")
     right.set(xlabel="scale of the inputs in test", ylabel="loss over scale$^2$", yscale="log")
-    for axes in (left, middle, right):
-        axes.legend(fontsize=7.5)
+    left.set_ylim(0.15, 0.62)
+    for axes, place in ((left, "upper right"), (middle, "lower left"), (right, "upper left")):
+        axes.legend(fontsize=7.5, loc=place)
     return figure
 
 
@@ -144,7 +145,7 @@ def depth(data: xr.Dataset) -> Figure:
     n, d = fields.context, fields.dim
     axes.axhline(d * (d + 1) / (n + d + 1) / 2, color=BLACK, linestyle=":", linewidth=0.9, label="best preconditioned step")
     axes.set(xlabel="layers or steps", ylabel="loss", yscale="log", xticks=list(data.layers.values))
-    axes.legend(fontsize=7, loc="lower left")
+    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 
@@ -166,8 +167,10 @@ def contexts(data: xr.Dataset) -> Figure:
                       capsize=2, label=rf"simulated, $\alpha={alpha:g}$")  # fmt: skip
         axes.axhline(float(theory.bayes_error(alpha, noise)), color=color, linestyle=":", linewidth=0.9,
                      label=rf"Bayes, $\alpha={alpha:g}$")  # fmt: skip
-    axes.set(xlabel=r"contexts $\tau=n/d(d+1)$", ylabel="error on fresh tasks", yscale="log", title=f"$d={d}$")
-    axes.legend(fontsize=7, ncols=2)
+    axes.set(
+        xlabel=r"contexts $\tau=n/d(d+1)$", ylabel="error on fresh tasks", yscale="log", title=f"$d={d}$", ylim=(3e-4, None)
+    )
+    axes.legend(fontsize=7, ncols=2, loc="lower left")
     return figure
 
 
@@ -182,9 +185,9 @@ def tasks(data: xr.Dataset) -> Figure:
     kappa, tau, alpha = np.geomspace(0.2, 4.5, 80), n / d / (d + 1), fields.context / d
     axes.plot(kappa, theory.ridgeless_error(tau, alpha, kappa, fields.noise), ":", color=BLACK, label="theory, fresh tasks")
     axes.axhline(float(theory.bayes_error(alpha, fields.noise)), color=GREEN, linestyle="-.", label="Bayes, fresh tasks")
-    axes.set(xlabel=r"training tasks $\kappa=k/d$", ylabel="error", xscale="log", yscale="log")
+    axes.set(xlabel=r"training tasks $\kappa=k/d$", ylabel="error", xscale="log", yscale="log", ylim=(1e-3, 2))
     axes.set_xticks([0.25, 0.5, 1, 2, 4], ["1/4", "1/2", "1", "2", "4"])
     axes.minorticks_off()
     axes.set_title(rf"$d={d}$, $\tau={tau:.0f}$, $\alpha={alpha:g}$")
-    axes.legend(fontsize=7.5)
+    axes.legend(fontsize=7.5, loc="lower right")
     return figure

@@ -28,7 +28,7 @@ def descent(data: xr.Dataset) -> Figure:
     figure, ((left, right),) = plot.canvas(columns=2)
     for noise, (color, line, marker) in zip(data.noise.values, STYLES, strict=True):
         plot.band(left, data.error.sel(noise=noise), "examples", f"$p={noise:g}$", color=color, linestyle=line, marker=marker)
-    left.set(xlabel="responses $n$", ylabel=r"error $1-\cos(\hat y,y^*)$", ylim=(0, 1.5))
+    left.set(xlabel="responses $n$", ylabel=r"error $1-\cos(\hat y,y^*)$", ylim=(0, 1.9))
     left.legend(fontsize=7.5, ncols=2, title="descent, noise of rewards")
     clean = data.sel(noise=0.0)
     plot.band(right, clean.error, "examples", "descent", color=BLUE, marker="o")
