@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-# most of the suite's time is compilation: a quick compiler serves small arrays; `make verify` runs what users run
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0"
+# most of the suite's time is compilation: a quick compiler serves small arrays; `make verify` runs what users run. Not level 0:
+# it gives NaN in a gradient of attention under vmap that levels 1 and 3, and uncompiled code, give as finite (jaxlib 0.10)
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=1"
 
 import hypothesis
 import jax

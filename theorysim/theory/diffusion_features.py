@@ -44,7 +44,7 @@ def growth(n: Any, signal: Any, noise: Any, dim: Any, init: Any, *, width: Any, 
     Source: derived from the loss in closed form; the linear growth of Han et al. (2025), theorem 3.2.
 
     >>> a, b = growth(30, 5.0, 1.0, 1000, 1e-3, width=20, alpha=0.8, beta=0.6)
-    >>> round(a / b, 3)
+    >>> round(float(a / b), 3)
     0.375
     """
     c = 2 * alpha * beta / np.sqrt(width) * init**2 * dim

@@ -30,7 +30,7 @@ def overlap(n: int, sparsity: int, dim: int) -> float:
     Source: derived.
 
     >>> round(overlap(20, 40, 2000), 3), overlap(1, 40, 2000)
-    (0.898, 1.0)
+    (0.899, 1.0)
     """
     b = np.arange(n)
     return float(np.sum(binom.pmf(b, n - 1, sparsity / dim) / np.sqrt(1 + b)))
